@@ -1,0 +1,17 @@
+# Tests of the tree and of the objects rather than of what they compute. Included by tests/ when
+# the library is known.
+find_program(RIDGE_PYTHON NAMES python3 REQUIRED)
+
+add_test(NAME layers COMMAND ${RIDGE_PYTHON} ${CMAKE_SOURCE_DIR}/tools/check_layers.py)
+
+# Plain release builds only: without inlining, or with a sanitizer's calls, the objects say nothing
+# about what ships.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT RIDGE_SANITIZE)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    add_test(NAME isa_isolation
+             COMMAND ${RIDGE_PYTHON} ${CMAKE_SOURCE_DIR}/tools/check_isa.py $<TARGET_OBJECTS:ridge>
+             COMMAND_EXPAND_LISTS)
+  endif()
+  add_test(NAME freestanding COMMAND ${CMAKE_SOURCE_DIR}/tools/check_freestanding.sh)
+  add_test(NAME check_tools COMMAND ${RIDGE_PYTHON} ${CMAKE_SOURCE_DIR}/tests/lint/check_tools_test.py)
+endif()
