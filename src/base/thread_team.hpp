@@ -21,6 +21,7 @@
 // likewise from the caller into run() and back out of it.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <atomic>
@@ -77,6 +78,7 @@ class ThreadTeam {
     void (*fn_)(void*, unsigned) = nullptr;
     void* ctx_ = nullptr;
     unsigned n_ = 1;
+    unsigned allowed_ = 1;  // CPUs in the affinity mask when last looked at
     bool oversubscribed_ = false;
     bool timing_ = false;
     uint32_t full_spin_ = 0;   // pauses in the longest spin
