@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Reads what ctest --output-junit wrote; prints failures and skips, then "PASSED FAILED SKIPPED".
+
+    ctest_summary.py FILE [--limit LINES]      LINES: of each failed test's output, the last so many
+
+A skipped test counts as neither passed nor failed, and is named with its reason.
+"""
+import argparse
+import re
+import sys
+import xml.etree.ElementTree
+
+SKIP_REASON = re.compile(r": Skipped\n(.*)")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file")
+    parser.add_argument("--limit", type=int, default=40)
+    arguments = parser.parse_args()
+    passed, failed, reasons = 0, 0, {}
+    for case in xml.etree.ElementTree.parse(arguments.file).getroot().iter("testcase"):
+        output = case.findtext("system-out") or ""
+        if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+            reason = SKIP_REASON.search(output)
+            reasons.setdefault(reason.group(1).strip() if reason else "no reason given", []).append(case.get("name"))
+        elif case.get("status") == "run" and case.find("failure") is None:
+            passed += 1
+        else:
+            failed += 1
+            print(f"-- FAILED {case.get('name')}")
+            print("\n".join(output.rstrip().splitlines()[-arguments.limit:]))
+    for reason, names in sorted(reasons.items()):
+        print(f"-- skipped {len(names)}: {reason} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})")
+    print(passed, failed, sum(map(len, reasons.values())))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
