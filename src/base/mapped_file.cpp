@@ -1,0 +1,98 @@
+#include "base/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace ridge {
+
+namespace {
+
+class Descriptor {
+  public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+}  // namespace
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+    // O_NONBLOCK: opening a pipe that nobody writes to must not wait
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (file.get() < 0) {
+        const int error = errno;
+        if (error == ENOENT || error == ENOTDIR)
+            return fail(ErrorCode::not_found,
+                        fmt::format("There is no file '{}'; check the path.", path));
+        return fail(ErrorCode::io,
+                    fmt::format("Cannot open '{}': {}.", path, std::strerror(error)));
+    }
+    struct stat status{};
+    if (::fstat(file.get(), &status) != 0)
+        return fail(ErrorCode::io,
+                    fmt::format("Cannot look at '{}': {}.", path, std::strerror(errno)));
+    if (S_ISDIR(status.st_mode))
+        return fail(ErrorCode::io,
+                    fmt::format("'{}' is a directory; give the path of a file in it.", path));
+    if (!S_ISREG(status.st_mode))
+        return fail(ErrorCode::io, fmt::format("'{}' is not a regular file.", path));
+    if (status.st_size <= 0)
+        return fail(ErrorCode::bad_file, fmt::format("'{}' is empty; get it again.", path));
+    const auto size = static_cast<size_t>(status.st_size);
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (data == MAP_FAILED)
+        return fail(ErrorCode::io, fmt::format("Cannot map '{}' ({} bytes): {}.", path, size,
+                                               std::strerror(errno)));
+    return MappedFile(path, static_cast<const uint8_t*>(data), size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+    if (this != &other) {
+        unmap();
+        path_ = std::move(other.path_);
+        data_ = std::exchange(other.data_, nullptr);
+        size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+}
+
+MappedFile::~MappedFile() {
+    unmap();
+}
+
+void MappedFile::unmap() {
+    if (data_ != nullptr) ::munmap(const_cast<uint8_t*>(data_), size_);
+    data_ = nullptr;
+}
+
+void MappedFile::release(const uint8_t* data, size_t bytes) const {
+    if (data == nullptr || !contains(data) || bytes > size_ - static_cast<size_t>(data - data_))
+        return;
+    const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t start = static_cast<size_t>(data - data_);
+    const size_t first = (start + page - 1) / page * page;
+    // the last page of the file belongs to the range when the range reaches the end of the file
+    const size_t end = start + bytes == size_ ? size_ : (start + bytes) / page * page;
+    if (first < end) ::madvise(const_cast<uint8_t*>(data_) + first, end - first, MADV_DONTNEED);
+}
+
+}  // namespace ridge

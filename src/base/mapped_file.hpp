@@ -1,0 +1,46 @@
+// A regular file mapped read-only and privately.
+//
+// A file that another process shortens while it is mapped makes the kernel raise SIGBUS on the
+// pages that are gone; ridge does not catch it. Replace model files by renaming, not in place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace ridge {
+
+class MappedFile {
+  public:
+    // Errors name the path: not_found, io (directory, device, pipe, no permission), bad_file
+    // (empty).
+    static Result<MappedFile> open(const std::string& path);
+
+    MappedFile(MappedFile&& other) noexcept;
+    MappedFile& operator=(MappedFile&& other) noexcept;
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    ~MappedFile();
+
+    const uint8_t* data() const { return data_; }  // page aligned; stays put when moved
+    size_t size() const { return size_; }
+    const std::string& path() const { return path_; }
+    bool contains(const uint8_t* p) const { return p >= data_ && p < data_ + size_; }
+
+    // Gives the memory of whole pages inside [data, data + bytes) back; a later read faults them in
+    // from the file again. Ranges outside the mapping are ignored.
+    void release(const uint8_t* data, size_t bytes) const;
+
+  private:
+    MappedFile(std::string path, const uint8_t* data, size_t size)
+        : path_(std::move(path)), data_(data), size_(size) {}
+    void unmap();
+
+    std::string path_;
+    const uint8_t* data_ = nullptr;
+    size_t size_ = 0;
+};
+
+}  // namespace ridge

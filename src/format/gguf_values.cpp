@@ -1,0 +1,230 @@
+// Typed reads of GGUF metadata.
+#include <fmt/format.h>
+
+#include <cfloat>
+#include <cmath>
+
+#include "format/gguf_impl.hpp"
+
+namespace ridge {
+
+namespace gguf {
+
+namespace {
+
+template <typename T>
+T load(const uint8_t* data) {
+    T value;
+    __builtin_memcpy(&value, data, sizeof(T));
+    return value;
+}
+
+bool is_integer(ValueType type) {
+    switch (type) {
+        case ValueType::u8:
+        case ValueType::i8:
+        case ValueType::u16:
+        case ValueType::i16:
+        case ValueType::u32:
+        case ValueType::i32:
+        case ValueType::u64:
+        case ValueType::i64:
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::string scalar_text(const Value& value) {
+    switch (value.type) {
+        case ValueType::boolean:
+            return *value.data != 0 ? "true" : "false";
+        case ValueType::u64:
+            return fmt::format("{}", load<uint64_t>(value.data));
+        case ValueType::f32:
+            return fmt::format("{}", load<float>(value.data));
+        case ValueType::f64:
+            return fmt::format("{}", load<double>(value.data));
+        default:
+            return fmt::format("{}", to_int(value).value_or(0));
+    }
+}
+
+// Quoted, control characters escaped, shortened on a code point's border.
+std::string string_text(std::string_view text, size_t limit) {
+    size_t end = text.size();
+    if (end > limit) {
+        end = limit;
+        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    }
+    std::string out = "\"";
+    for (const char c : text.substr(0, end)) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\')
+            (out += '\\') += c;
+        else if (c == '\n')
+            out += "\\n";
+        else if (byte < 0x20 || byte == 0x7f)
+            out += fmt::format("\\x{:02x}", byte);
+        else
+            out += c;
+    }
+    out += '"';
+    if (end < text.size()) out += fmt::format("... ({} bytes)", text.size());
+    return out;
+}
+
+}  // namespace
+
+std::optional<int64_t> to_int(const Value& value) {
+    switch (value.type) {
+        case ValueType::u8:
+            return load<uint8_t>(value.data);
+        case ValueType::i8:
+            return load<int8_t>(value.data);
+        case ValueType::u16:
+            return load<uint16_t>(value.data);
+        case ValueType::i16:
+            return load<int16_t>(value.data);
+        case ValueType::u32:
+            return load<uint32_t>(value.data);
+        case ValueType::i32:
+            return load<int32_t>(value.data);
+        case ValueType::i64:
+            return load<int64_t>(value.data);
+        case ValueType::u64: {
+            const auto number = load<uint64_t>(value.data);
+            if (number > INT64_MAX) return std::nullopt;
+            return static_cast<int64_t>(number);
+        }
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<uint64_t> to_uint(const Value& value) {
+    if (value.type == ValueType::u64) return load<uint64_t>(value.data);
+    const auto number = to_int(value);
+    if (!number || *number < 0) return std::nullopt;
+    return static_cast<uint64_t>(*number);
+}
+
+std::optional<double> to_float(const Value& value) {
+    if (value.type == ValueType::f32) return load<float>(value.data);
+    if (value.type == ValueType::f64) return load<double>(value.data);
+    const auto number = to_int(value);
+    constexpr int64_t exact = int64_t{1} << 53;
+    if (!number || *number < -exact || *number > exact) return std::nullopt;
+    return static_cast<double>(*number);
+}
+
+Value element(const Value& array, uint64_t i) {
+    return {array.element, array.element, 1, array.data + i * value_bytes(array.element)};
+}
+
+}  // namespace gguf
+
+using gguf::Value;
+using gguf::ValueType;
+
+bool GgufFile::has(std::string_view key) const {
+    return impl_->value(key) != nullptr;
+}
+
+std::optional<uint64_t> GgufFile::get_uint(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    return value != nullptr ? gguf::to_uint(*value) : std::nullopt;
+}
+
+std::optional<int64_t> GgufFile::get_int(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    return value != nullptr ? gguf::to_int(*value) : std::nullopt;
+}
+
+std::optional<double> GgufFile::get_float(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    return value != nullptr ? gguf::to_float(*value) : std::nullopt;
+}
+
+std::optional<bool> GgufFile::get_bool(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    if (value == nullptr || value->type != ValueType::boolean) return std::nullopt;
+    return *value->data != 0;
+}
+
+std::optional<std::string_view> GgufFile::get_string(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    if (value == nullptr || value->type != ValueType::string) return std::nullopt;
+    return std::string_view(reinterpret_cast<const char*>(value->data), value->count);
+}
+
+std::optional<std::vector<std::string_view>> GgufFile::get_strings(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    if (value == nullptr || value->type != ValueType::array || value->element != ValueType::string)
+        return std::nullopt;
+    std::vector<std::string_view> out;
+    out.reserve(value->count);
+    gguf::for_each_string(*value, value->count, [&](std::string_view s) { out.push_back(s); });
+    return out;
+}
+
+std::optional<std::vector<float>> GgufFile::get_floats(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    if (value == nullptr || value->type != ValueType::array || value->element == ValueType::string)
+        return std::nullopt;
+    std::vector<float> out;
+    out.reserve(value->count);
+    for (uint64_t i = 0; i < value->count; ++i) {
+        const auto number = gguf::to_float(gguf::element(*value, i));
+        if (!number || (std::isfinite(*number) && std::fabs(*number) > FLT_MAX))
+            return std::nullopt;
+        const auto rounded = static_cast<float>(*number);
+        if (static_cast<double>(rounded) != *number && !std::isnan(*number)) return std::nullopt;
+        out.push_back(rounded);
+    }
+    if (out.empty() && value->element == ValueType::boolean) return std::nullopt;
+    return out;
+}
+
+std::optional<std::vector<int64_t>> GgufFile::get_ints(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    if (value == nullptr || value->type != ValueType::array) return std::nullopt;
+    const bool booleans = value->element == ValueType::boolean;
+    if (!booleans && !gguf::is_integer(value->element)) return std::nullopt;
+    std::vector<int64_t> out;
+    out.reserve(value->count);
+    for (uint64_t i = 0; i < value->count; ++i) {
+        const Value one = gguf::element(*value, i);
+        const auto number = booleans ? std::optional<int64_t>(*one.data) : gguf::to_int(one);
+        if (!number) return std::nullopt;
+        out.push_back(*number);
+    }
+    return out;
+}
+
+std::vector<std::string> GgufFile::keys() const {
+    std::vector<std::string> out;
+    out.reserve(impl_->contents.values.size());
+    for (const auto& [key, value] : impl_->contents.values) out.emplace_back(key);
+    return out;
+}
+
+std::string GgufFile::describe(std::string_view key) const {
+    constexpr uint64_t shown_elements = 6;
+    const Value* value = impl_->value(key);
+    if (value == nullptr) return "(absent)";
+    if (value->type == ValueType::string) return gguf::string_text(*get_string(key), 160);
+    if (value->type != ValueType::array) return gguf::scalar_text(*value);
+    std::string out = "[";
+    const auto add = [&](const std::string& text) { (out += out.size() > 1 ? ", " : "") += text; };
+    if (value->element == ValueType::string)
+        gguf::for_each_string(*value, shown_elements,
+                              [&](std::string_view s) { add(gguf::string_text(s, 40)); });
+    else
+        for (uint64_t i = 0; i < value->count && i < shown_elements; ++i)
+            add(gguf::scalar_text(gguf::element(*value, i)));
+    if (value->count > shown_elements) out += fmt::format(", ... ({} elements)", value->count);
+    return out + "]";
+}
+
+}  // namespace ridge
