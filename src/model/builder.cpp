@@ -1,0 +1,188 @@
+#include "model/builder.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace ridge {
+
+ProgramBuilder::ProgramBuilder(const GgufFile& file, std::string architecture) : file_(file) {
+    model_.architecture = std::move(architecture);
+}
+
+Result<uint32_t> ProgramBuilder::uint(const std::string& name, uint32_t low, uint32_t high) const {
+    const auto value = file_.get_uint(key(name));
+    if (!value)
+        return fail(ErrorCode::bad_file, file_.path() + ": metadata key '" + key(name) +
+                                             "' is missing or not a whole number; the file does "
+                                             "not describe a complete model");
+    if (*value < low || *value > high)
+        return fail(ErrorCode::bad_file, file_.path() + ": '" + key(name) + "' is " +
+                                             std::to_string(*value) + ", outside " +
+                                             std::to_string(low) + " to " + std::to_string(high));
+    return static_cast<uint32_t>(*value);
+}
+
+Result<uint32_t> ProgramBuilder::uint_or(const std::string& name, uint32_t fallback, uint32_t low,
+                                         uint32_t high) const {
+    if (!file_.has(key(name))) return fallback;
+    return uint(name, low, high);
+}
+
+Result<float> ProgramBuilder::real_or(const std::string& name, float fallback) const {
+    if (!file_.has(key(name))) return fallback;
+    const auto value = file_.get_float(key(name));
+    if (!value || !std::isfinite(*value) || *value <= 0.0 || *value > 1e12)
+        return fail(ErrorCode::bad_file,
+                    file_.path() + ": '" + key(name) + "' must be a positive finite number");
+    return static_cast<float>(*value);
+}
+
+BufferId ProgramBuilder::buffer(const char* name, uint32_t width) {
+    model_.buffers.push_back({name, width});
+    return static_cast<BufferId>(model_.buffers.size() - 1);
+}
+
+WeightId ProgramBuilder::add_weight(const std::string& name, WeightKind kind, uint32_t n,
+                                    uint32_t k, uint32_t rope_head) {
+    const TensorInfo* t = file_.find(name);
+    const bool one_row = kind == WeightKind::vector;
+    if (t == nullptr || t->n_dims > 2 || t->dims[0] != k || t->rows() != (one_row ? 1 : n)) {
+        if (!failed_) {
+            failed_ = true;
+            const std::string want = one_row
+                                         ? "[" + std::to_string(k) + "]"
+                                         : "[" + std::to_string(k) + ", " + std::to_string(n) + "]";
+            std::string what = "is missing";
+            if (t != nullptr) {
+                what = "has shape [" + std::to_string(t->dims[0]);
+                for (uint32_t d = 1; d < t->n_dims; ++d) what += ", " + std::to_string(t->dims[d]);
+                what += "]";
+            }
+            error_ = {ErrorCode::bad_file, file_.path() + ": tensor '" + name + "' " + what +
+                                               "; the architecture '" + model_.architecture +
+                                               "' with this metadata needs " + want};
+        }
+        return no_id;
+    }
+    if (one_row && t->type != DType::f32 && !failed_) {
+        failed_ = true;
+        error_ = {ErrorCode::unsupported, file_.path() + ": tensor '" + name + "' is " +
+                                              ridge::name(t->type) +
+                                              "; norms and biases must be F32"};
+    }
+    model_.names.push_back(name);
+    model_.weights.push_back({model_.names.back().c_str(), kind, n, k, rope_head});
+    return static_cast<WeightId>(model_.weights.size() - 1);
+}
+
+WeightId ProgramBuilder::matrix(const std::string& name, uint32_t n, uint32_t k,
+                                uint32_t rope_head) {
+    return add_weight(name, WeightKind::matrix, n, k, rope_head);
+}
+WeightId ProgramBuilder::vector(const std::string& name, uint32_t length, uint32_t rope_head) {
+    return add_weight(name, WeightKind::vector, 1, length, rope_head);
+}
+WeightId ProgramBuilder::vector_or_none(const std::string& name, uint32_t length,
+                                        uint32_t rope_head) {
+    return has_tensor(name) ? vector(name, length, rope_head) : no_id;
+}
+WeightId ProgramBuilder::embedding(const std::string& name, uint32_t vocab, uint32_t hidden) {
+    return add_weight(name, WeightKind::embedding, vocab, hidden, 0);
+}
+
+uint8_t ProgramBuilder::rope_table(uint32_t n_rot, double base, double frequency_scale) {
+    model_.rope.push_back({n_rot, base, frequency_scale});
+    return static_cast<uint8_t>(model_.rope.size() - 1);
+}
+
+Step& ProgramBuilder::push(Op op, BufferId in0, BufferId out) {
+    model_.steps.push_back({op, layer_, in0, no_id, no_id, out, no_id, no_id, 0.0f, 0, 0});
+    return model_.steps.back();
+}
+
+namespace {
+uint32_t width_of(const ModelProgram& m, BufferId id) {
+    return m.buffers[static_cast<size_t>(id)].width;
+}
+}  // namespace
+
+BufferId ProgramBuilder::embed(WeightId w, float scale, uint32_t hidden) {
+    const BufferId out = buffer("x", hidden);
+    Step& s = push(Op::embed, no_id, out);
+    s.weight = w;
+    s.value = scale;
+    return out;
+}
+
+BufferId ProgramBuilder::norm(BufferId x, WeightId w, float epsilon) {
+    const BufferId out = buffer("normed", width_of(model_, x));
+    Step& s = push(Op::norm, x, out);
+    s.weight = w;
+    s.value = epsilon;
+    return out;
+}
+
+BufferId ProgramBuilder::product(BufferId x, WeightId w, const char* name, WeightId bias) {
+    const BufferId out = buffer(name, w == no_id ? 1 : model_.weights[static_cast<size_t>(w)].n);
+    Step& s = push(Op::product, x, out);
+    s.weight = w;
+    s.bias = bias;
+    return out;
+}
+
+void ProgramBuilder::head_norm(BufferId x, WeightId w, float epsilon) {
+    Step& s = push(Op::head_norm, x, x);
+    s.weight = w;
+    s.value = epsilon;
+}
+
+void ProgramBuilder::rope(BufferId x, uint8_t table) {
+    push(Op::rope, x, x).table = table;
+}
+
+BufferId ProgramBuilder::attention(BufferId q, BufferId k, BufferId v, float scale,
+                                   uint32_t window) {
+    const BufferId out = buffer("attention", width_of(model_, q));
+    Step& s = push(Op::attention, q, out);
+    s.in1 = k;
+    s.in2 = v;
+    s.value = scale;
+    s.window = window;
+    return out;
+}
+
+BufferId ProgramBuilder::glu(Op op, BufferId gate, BufferId up) {
+    const BufferId out = buffer("gated", width_of(model_, gate));
+    push(op, gate, out).in1 = up;
+    return out;
+}
+
+BufferId ProgramBuilder::add(BufferId x, BufferId y) {
+    const BufferId out = buffer("x", width_of(model_, x));
+    push(Op::add, x, out).in1 = y;
+    return out;
+}
+
+void ProgramBuilder::softcap(BufferId x, float cap) {
+    push(Op::softcap, x, x).value = cap;
+}
+
+void ProgramBuilder::logits(BufferId x) {
+    push(Op::logits, x, x);
+}
+
+Result<ModelProgram> ProgramBuilder::finish(AttentionShape attention, uint32_t layers,
+                                            uint32_t hidden, uint32_t vocab, uint32_t context) {
+    if (failed_) return tl::unexpected<Error>(error_);
+    ModelProgram& m = model_;
+    m.program = {m.steps.data(),   static_cast<uint32_t>(m.steps.size()),
+                 m.buffers.data(), static_cast<uint32_t>(m.buffers.size()),
+                 m.weights.data(), static_cast<uint32_t>(m.weights.size()),
+                 m.rope.data(),    static_cast<uint32_t>(m.rope.size()),
+                 attention,        layers,
+                 hidden,           vocab,
+                 context};
+    return std::move(model_);
+}
+
+}  // namespace ridge
