@@ -1,0 +1,160 @@
+// Packing and its reference reading, on the blocks and values of tests/data/dequant.
+#include "kernels/pack.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "format/dequantize.hpp"
+#include "kernels/packed.hpp"
+#include "kernels/unpack_column.hpp"
+#include "support/temp_dir.hpp"
+
+namespace ridge {
+namespace {
+
+// 16 rows of k weights cut from a type's fixture: row c starts one block later than row c - 1.
+struct Rows {
+    std::vector<std::vector<uint8_t>> bytes;
+    std::vector<const uint8_t*> pointers;
+    std::vector<std::vector<float>> values;  // what PyPI gguf makes of them
+};
+
+Rows fixture_rows(DType type, size_t k) {
+    const std::string base = std::string(RIDGE_TEST_DATA) + "/dequant/" + name(type);
+    const std::string blocks = test::read_file(base + ".blocks");
+    const std::string expected = test::read_file(base + ".f32");
+    const DTypeInfo& format = info(type);
+    const size_t available = blocks.size() / format.block_bytes;
+    Rows rows;
+    rows.bytes.resize(16);
+    rows.values.resize(16);
+    for (size_t c = 0; c < 16; ++c) {
+        rows.bytes[c].push_back(0);  // odd addresses
+        rows.values[c].resize(k);
+        for (size_t i = 0; i < k / format.block; ++i) {
+            const size_t from = (c * 5 + i) % available;
+            const auto* b =
+                reinterpret_cast<const uint8_t*>(blocks.data()) + from * format.block_bytes;
+            rows.bytes[c].insert(rows.bytes[c].end(), b, b + format.block_bytes);
+            std::memcpy(rows.values[c].data() + i * format.block,
+                        expected.data() + from * format.block * 4, format.block * 4);
+        }
+        rows.pointers.push_back(rows.bytes[c].data() + 1);
+    }
+    return rows;
+}
+
+class Pack : public testing::TestWithParam<int> {
+  protected:
+    DType type() const { return static_cast<DType>(GetParam()); }
+    // 32-types at odd block counts, the others at one and at several super-blocks, plain odd k too
+    std::vector<size_t> sizes() const {
+        if (info(type()).block == 256) return {256, 512, 768};
+        if (info(type()).block == 32) return {32, 96, 256, 576};
+        return {1, 7, 32, 97, 100};
+    }
+};
+
+TEST_P(Pack, UnpacksToWhatTheFileHolds) {
+    for (const size_t k : sizes()) {
+        const Rows rows = fixture_rows(type(), k);
+        std::vector<uint8_t> group(group_planes(type(), k).bytes, 0xa5);
+        pack_group(type(), rows.pointers.data(), 16, k, group.data());
+        std::vector<float> out(k + 1, 7.0f);
+        for (size_t c = 0; c < 16; ++c) {
+            unpack_column(type(), group.data(), c, k, out.data());
+            size_t different = 0;
+            for (size_t i = 0; i < k; ++i)
+                different += std::memcmp(&out[i], &rows.values[c][i], 4) != 0 ? 1 : 0;
+            ASSERT_EQ(different, 0u) << name(type()) << " k " << k << " column " << c;
+            ASSERT_EQ(out[k], 7.0f);
+        }
+    }
+}
+
+TEST_P(Pack, MissingColumnsAreZero) {
+    for (const size_t k : sizes())
+        for (const size_t n : {size_t{1}, size_t{5}, size_t{15}}) {
+            const Rows rows = fixture_rows(type(), k);
+            std::vector<uint8_t> group(group_planes(type(), k).bytes, 0xa5);
+            pack_group(type(), rows.pointers.data(), n, k, group.data());
+            std::vector<float> out(k);
+            for (size_t c = 0; c < 16; ++c) {
+                unpack_column(type(), group.data(), c, k, out.data());
+                for (size_t i = 0; i < k; ++i) {
+                    if (c < n)
+                        ASSERT_EQ(std::memcmp(&out[i], &rows.values[c][i], 4), 0) << c << " " << i;
+                    else
+                        ASSERT_EQ(out[i], 0.0f) << name(type()) << " " << c << " " << i;
+                }
+            }
+        }
+}
+
+TEST_P(Pack, WritesTheWholeGroupAndNothingElse) {
+    for (const size_t k : sizes())
+        for (const size_t n : {size_t{3}, size_t{16}}) {
+            const Rows rows = fixture_rows(type(), k);
+            const size_t bytes = group_planes(type(), k).bytes;
+            std::vector<uint8_t> a(bytes + 64, 0xa5), b(bytes + 64, 0x5a);
+            pack_group(type(), rows.pointers.data(), n, k, a.data());
+            pack_group(type(), rows.pointers.data(), n, k, b.data());
+            ASSERT_EQ(std::memcmp(a.data(), b.data(), bytes), 0) << name(type()) << " k " << k;
+            for (size_t i = bytes; i < bytes + 64; ++i) {
+                ASSERT_EQ(a[i], 0xa5);
+                ASSERT_EQ(b[i], 0x5a);
+            }
+        }
+}
+
+// Every bit of a block counts: flipping one changes the packed group, so no scale or code is lost.
+TEST_P(Pack, KeepsEveryBitOfTheBlock) {
+    const size_t k = info(type()).block == 1 ? 3 : info(type()).block;
+    Rows rows = fixture_rows(type(), k);
+    std::vector<uint8_t> before(group_planes(type(), k).bytes), after(before.size());
+    pack_group(type(), rows.pointers.data(), 16, k, before.data());
+    for (size_t bit = 0; bit < row_bytes(type(), k) * 8; ++bit) {
+        uint8_t& byte = rows.bytes[4][1 + bit / 8];
+        byte = static_cast<uint8_t>(byte ^ (1u << bit % 8));
+        pack_group(type(), rows.pointers.data(), 16, k, after.data());
+        byte = static_cast<uint8_t>(byte ^ (1u << bit % 8));
+        ASSERT_NE(before, after) << name(type()) << " bit " << bit;
+    }
+}
+
+TEST_P(Pack, StaysWithinSixPercentOfTheFile) {
+    for (const size_t k : {size_t{512}, size_t{768}, size_t{2048}}) {
+        const double file = static_cast<double>(16 * row_bytes(type(), k));
+        EXPECT_LE(static_cast<double>(packed_bytes(type(), 16, k)), 1.06 * file) << name(type());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Pack, testing::Range(0, static_cast<int>(DType::count_)),
+                         [](const auto& p) { return name(static_cast<DType>(p.param)); });
+
+// The layout itself, spelled out for one block: quads of four k, low plane pairs quad i with i + 4.
+TEST(PackLayout, PlanesOfQ5_0) {
+    std::vector<uint8_t> block(22);
+    block[0] = 0x34;
+    block[1] = 0x12;
+    for (size_t j = 0; j < 16; ++j)  // weight j has code j, weight j + 16 has code 16 + j
+        block[6 + j] = static_cast<uint8_t>(j | (j << 4));
+    block[4] = block[5] = 0xff;
+    std::vector<uint8_t> group(group_planes(DType::q5_0, 32).bytes);
+    const uint8_t* row = block.data();
+    pack_group(DType::q5_0, &row, 1, 32, group.data());
+    for (size_t i = 0; i < 4; ++i)
+        for (size_t x = 0; x < 4; ++x) {
+            const size_t q = 4 * i + x;
+            EXPECT_EQ(group[64 * i + x], q | (q << 4));
+            EXPECT_EQ(group[64 * i + 4 + x], 0);  // column 1 is missing
+        }
+    for (size_t x = 0; x < 4; ++x) EXPECT_EQ(group[256 + x], 0xf0);  // quads 4..7
+    EXPECT_EQ(group[320], 0x34);
+    EXPECT_EQ(group[321], 0x12);
+}
+
+}  // namespace
+}  // namespace ridge
