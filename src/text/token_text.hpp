@@ -1,0 +1,28 @@
+// How tokens are written in a vocabulary, and what they stand for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ridge::text {
+
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, SentencePiece's space
+
+// The bytes of a byte-level BPE token. Code points outside the byte table (tokens added by hand)
+// stay as they are.
+std::string decode_byte_level(std::string_view raw);
+
+// The bytes of a SentencePiece token: U+2581 becomes a space.
+std::string decode_spaces(std::string_view raw);
+
+// The byte of "<0x0A>", or -1.
+int parse_byte_token(std::string_view raw);
+
+// Whether a token of this name ends a generation, whatever the file's ids say.
+bool is_end_name(std::string_view name);
+
+// Whether a token of this name begins a turn in a chat format.
+bool is_turn_name(std::string_view name);
+
+}  // namespace ridge::text

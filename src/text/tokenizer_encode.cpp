@@ -1,0 +1,138 @@
+// Encoding: special tokens first, then the text between them by merges.
+#include <algorithm>
+
+#include "text/merge.hpp"
+#include "text/token_text.hpp"
+#include "text/tokenizer_impl.hpp"
+#include "text/unicode.hpp"
+
+namespace ridge {
+namespace {
+
+// Positions count in 32 bits, so longer text is taken in parts of this many bytes. (A space becomes
+// the three bytes of U+2581.)
+constexpr size_t kMaxPart = size_t{1} << 30;
+
+// Length of the first part of `text`: all of it, or kMaxPart less what would split a code point.
+size_t part_length(std::string_view text) {
+    if (text.size() <= kMaxPart) return text.size();
+    size_t length = kMaxPart;
+    while (length > kMaxPart - 4 && (static_cast<uint8_t>(text[length]) & 0xC0) == 0x80) --length;
+    return length;
+}
+
+}  // namespace
+
+void Tokenizer::Impl::encode_bpe(std::string_view fragment, std::vector<int32_t>& out) const {
+    std::vector<size_t> piece_ends;
+    std::vector<text::Symbol> symbols;
+    text::MergeScratch scratch;
+    const auto lookup = [&](const text::Symbol& left, const text::Symbol& right, uint32_t& rank,
+                            int32_t& id) {
+        if (left.id < 0 || right.id < 0) return false;
+        const text::Merge* merge = merges.find(left.id, right.id);
+        if (merge == nullptr) return false;
+        rank = merge->rank;
+        id = merge->id;
+        return true;
+    };
+    pre_tokenize(pre, fragment, piece_ends);
+    size_t begin = 0;
+    for (const size_t end : piece_ends) {
+        symbols.clear();
+        for (size_t i = begin; i < end; ++i) {
+            const auto at = static_cast<uint32_t>(i - begin);
+            symbols.push_back({at, at + 1, 0, 0, byte_ids[static_cast<uint8_t>(fragment[i])]});
+        }
+        begin = end;
+        text::link(symbols);
+        text::merge_symbols(scratch, symbols, lookup);
+        for (uint32_t i = 0; i != text::kNoSymbol; i = symbols[i].next) {
+            if (symbols[i].id >= 0) out.push_back(symbols[i].id);
+        }
+    }
+}
+
+void Tokenizer::Impl::encode_sentencepiece(std::string_view fragment, bool space_prefix,
+                                           std::vector<int32_t>& out) const {
+    std::string buffer;
+    std::vector<text::Symbol> symbols;
+    text::MergeScratch scratch;
+    const auto token_at = [&](uint32_t begin, uint32_t end) {
+        if (end - begin > longest) return -1;
+        const int32_t id = ids.find(raw, std::string_view(buffer).substr(begin, end - begin));
+        return id >= 0 && mergeable(id) ? id : -1;
+    };
+    const auto lookup = [&](const text::Symbol& left, const text::Symbol& right, uint32_t& priority,
+                            int32_t& id) {
+        id = token_at(left.begin, right.end);
+        if (id < 0) return false;
+        priority = priorities[static_cast<size_t>(id)];
+        return true;
+    };
+    if (space_prefix) buffer += text::kSpaceMark;
+    for (const char c : fragment) {
+        if (c == ' ') {
+            buffer += text::kSpaceMark;
+        } else {
+            buffer.push_back(c);
+        }
+    }
+    for (size_t i = 0; i < buffer.size();) {
+        const auto at = static_cast<uint32_t>(i);
+        const uint32_t end = at + text::decode_utf8(buffer, i).length;
+        symbols.push_back({at, end, 0, 0, token_at(at, end)});
+        i = end;
+    }
+    text::link(symbols);
+    text::merge_symbols(scratch, symbols, lookup);
+    for (uint32_t i = 0; i != text::kNoSymbol; i = symbols[i].next) {
+        const text::Symbol& symbol = symbols[i];
+        if (symbol.id >= 0) {
+            out.push_back(symbol.id);
+            continue;
+        }
+        // No token of its own: its bytes, or unknown once where they have no tokens either.
+        const auto* from = reinterpret_cast<const uint8_t*>(buffer.data()) + symbol.begin;
+        const auto* to = from + (symbol.end - symbol.begin);
+        if (std::all_of(from, to, [&](uint8_t b) { return byte_ids[b] >= 0; })) {
+            for (; from != to; ++from) out.push_back(byte_ids[*from]);
+        } else {
+            out.push_back(unk);
+        }
+    }
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special,
+                                       bool parse_special) const {
+    const Impl& impl = *impl_;
+    std::vector<int32_t> out;
+    if (add_special && impl.add_bos) out.push_back(impl.bos);
+    const auto& matcher = parse_special ? impl.all_special : impl.user_defined;
+    bool space_prefix = impl.add_space_prefix;  // before the first word and after special tokens
+    const auto encode_fragment = [&](std::string_view fragment) {
+        if (fragment.empty()) return;
+        if (impl.sentencepiece) {
+            impl.encode_sentencepiece(fragment, space_prefix, out);
+        } else {
+            impl.encode_bpe(fragment, out);
+        }
+        space_prefix = false;
+    };
+    while (!text.empty()) {
+        const std::string_view part = text.substr(0, part_length(text));
+        text.remove_prefix(part.size());
+        size_t from = 0;
+        for (const auto& match : matcher.find(impl.raw, part)) {
+            encode_fragment(part.substr(from, match.begin - from));
+            out.push_back(match.id);
+            space_prefix = impl.add_space_prefix;
+            from = match.end;
+        }
+        encode_fragment(part.substr(from));
+    }
+    if (add_special && impl.add_eos) out.push_back(impl.eos);
+    return out;
+}
+
+}  // namespace ridge

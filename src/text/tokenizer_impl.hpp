@@ -1,0 +1,60 @@
+// What a Tokenizer holds. Internal: shared by the file that builds it and the one that encodes.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "text/pretokenize.hpp"
+#include "text/special.hpp"
+#include "text/token_map.hpp"
+#include "text/tokenizer.hpp"
+
+namespace ridge {
+
+struct Tokenizer::Impl {
+    bool sentencepiece = false;
+    PreTokenizer pre = PreTokenizer::fallback;  // byte-level BPE only
+    bool add_bos = false;
+    bool add_eos = false;
+    bool add_space_prefix = false;
+    int32_t bos = -1;
+    int32_t eos = -1;
+    int32_t unk = -1;
+
+    text::StringPool raw;    // as in the file
+    text::StringPool bytes;  // what the tokens stand for
+    std::vector<TokenType> types;
+    std::vector<bool> ends;
+    text::TokenMap ids;  // raw text -> id
+
+    std::array<int32_t, 256> byte_ids{};  // token of a single byte, -1: none
+    text::MergeMap merges;                // byte-level BPE
+    std::vector<uint32_t> priorities;     // SentencePiece: lower for a higher score
+    size_t longest = 0;                   // bytes of the longest token that merging may build
+
+    text::SpecialMatcher user_defined;
+    text::SpecialMatcher all_special;  // and control and unknown
+
+    size_t count() const { return types.size(); }
+    bool contains(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < count(); }
+    TokenType type(int32_t id) const { return types[static_cast<size_t>(id)]; }
+
+    // Whether merging may yield the token. Text never becomes a control token.
+    bool mergeable(int32_t id) const {
+        const TokenType t = type(id);
+        return t != TokenType::control && t != TokenType::unknown && t != TokenType::byte;
+    }
+
+    // tokenizer.cpp: steps of create(), in this order (scores or merges).
+    Status set_specials(const VocabData& vocab);
+    Status set_tokens(const VocabData& vocab);
+    Status set_scores(const VocabData& vocab);
+    Status set_merges(const VocabData& vocab);
+
+    // tokenizer_encode.cpp
+    void encode_bpe(std::string_view fragment, std::vector<int32_t>& out) const;
+    void encode_sentencepiece(std::string_view fragment, bool space_prefix,
+                              std::vector<int32_t>& out) const;
+};
+
+}  // namespace ridge
