@@ -61,6 +61,9 @@ class GgufFile {
     std::vector<std::string> keys() const;             // in file order
     std::string describe(std::string_view key) const;  // printable; long strings, arrays shortened
 
+    // The value as the file holds it, from its type number on; empty when the key is absent.
+    std::span<const uint8_t> encoded_value(std::string_view key) const;
+
     uint32_t version() const;
     uint64_t file_bytes() const;  // of all parts
     const std::string& path() const;

@@ -34,7 +34,9 @@ class Parser {
             std::string_view key;
             RIDGE_TRY(name(key, max_key_bytes, "metadata key"));
             Value value;
+            value.encoded = cursor_.position();
             RIDGE_TRY(read_value(key, value));
+            value.encoded_bytes = static_cast<uint64_t>(cursor_.position() - value.encoded);
             if (!seen.insert(key).second)
                 return bad(fmt::format("metadata key {} occurs twice", quoted(key)));
             out_.values.emplace_back(key, value);

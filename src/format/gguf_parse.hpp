@@ -16,7 +16,9 @@ struct Value {
     ValueType type = ValueType::u8;
     ValueType element = ValueType::u8;  // of an array
     uint64_t count = 1;                 // elements of an array, bytes of a string
-    const uint8_t* data = nullptr;      // first value, string byte, or (string arrays) first length
+    const uint8_t* encoded = nullptr;   // as in the file, from the type number on
+    uint64_t encoded_bytes = 0;
+    const uint8_t* data = nullptr;  // first value, string byte, or (string arrays) first length
 };
 
 struct Contents {

@@ -119,7 +119,10 @@ std::optional<double> to_float(const Value& value) {
 }
 
 Value element(const Value& array, uint64_t i) {
-    return {array.element, array.element, 1, array.data + i * value_bytes(array.element)};
+    Value one;
+    one.type = array.element;
+    one.data = array.data + i * value_bytes(array.element);
+    return one;
 }
 
 }  // namespace gguf
@@ -200,6 +203,12 @@ std::optional<std::vector<int64_t>> GgufFile::get_ints(std::string_view key) con
         out.push_back(*number);
     }
     return out;
+}
+
+std::span<const uint8_t> GgufFile::encoded_value(std::string_view key) const {
+    const Value* value = impl_->value(key);
+    if (value == nullptr) return {};
+    return {value->encoded, value->encoded_bytes};
 }
 
 std::vector<std::string> GgufFile::keys() const {
