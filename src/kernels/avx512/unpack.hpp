@@ -1,0 +1,153 @@
+// Unpackers: packed planes (packed.hpp) of one column group to the operands of the int8 product.
+//
+// One struct a layout family, one template parameter a tensor type. `quads` turns a block of 32 k
+// into eight vectors of unsigned codes (16 columns x 4 k), `scales` gives f32 scales (two where a
+// scale covers 16 k) and minima. Codes of types with a book are book value + 128.
+#pragma once
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/quant_blocks.hpp"
+#include "kernels/packed.hpp"
+
+namespace ridge::avx512 {
+
+template <DType T>
+struct Unpacker {
+    static constexpr PackedSpec spec = packed_spec(T);
+    static constexpr bool wide16 = spec.wide16;
+    static constexpr bool has_min = spec.has_min;
+    // bias arrays hold -128 * sum; a zero point of 128 >> n needs bias >> n.
+    static constexpr int bias_shift = spec.zero == 128  ? 0
+                                      : spec.zero == 32 ? 2
+                                      : spec.zero == 16 ? 3
+                                      : spec.zero == 8  ? 4
+                                                        : 5;
+    static constexpr size_t low_block = 64u * spec.low_bits;
+    static constexpr size_t high_block = 64u * spec.high_bits;
+
+    const uint8_t* low;
+    const uint8_t* high;
+    const uint8_t* scale;
+    const uint8_t* super;
+
+    static inline Unpacker at(const uint8_t* group, size_t k) {
+        const GroupPlanes p = group_planes(T, k);
+        return {group + p.low, group + p.high, group + p.scale, group + p.super};
+    }
+
+    static inline __m512i book() {
+        const int8_t* values = T == DType::mxfp4 ? mxfp4_values : iq4_values;
+        return _mm512_broadcast_i32x4(_mm_xor_si128(
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(values)), _mm_set1_epi8(-128)));
+    }
+
+    inline void quads(size_t block, __m512i v[8]) const {
+        const uint8_t* p = low + block * low_block;
+        const __m512i nibble = _mm512_set1_epi8(0x0f);
+        if constexpr (spec.low_bits == 8) {
+            for (int j = 0; j < 8; ++j) v[j] = _mm512_load_si512(p + 64 * j);
+        } else if constexpr (spec.low_bits == 4) {
+            for (int i = 0; i < 4; ++i) {
+                const __m512i x = _mm512_load_si512(p + 64 * i);
+                v[i] = _mm512_and_si512(x, nibble);
+                v[i + 4] = _mm512_and_si512(_mm512_srli_epi16(x, 4), nibble);
+            }
+        } else {
+            const __m512i two = _mm512_set1_epi8(3);
+            for (int i = 0; i < 2; ++i) {
+                const __m512i x = _mm512_load_si512(p + 64 * i);
+                v[i] = _mm512_and_si512(x, two);
+                v[i + 2] = _mm512_and_si512(_mm512_srli_epi16(x, 2), two);
+                v[i + 4] = _mm512_and_si512(_mm512_srli_epi16(x, 4), two);
+                v[i + 6] = _mm512_and_si512(_mm512_srli_epi16(x, 6), two);
+            }
+        }
+        if constexpr (spec.high_bits == 1) {
+            // bit j of H to bit low_bits of V_j; 0xF8: a or (b and c)
+            constexpr int at_bit = spec.low_bits;
+            const __m512i mask = _mm512_set1_epi8(static_cast<char>(1 << at_bit));
+            const __m512i h = _mm512_load_si512(high + block * high_block);
+            for (int j = 0; j < 8; ++j) {
+                const __m512i moved = j < at_bit
+                                          ? _mm512_slli_epi16(h, static_cast<unsigned>(at_bit - j))
+                                          : _mm512_srli_epi16(h, static_cast<unsigned>(j - at_bit));
+                v[j] = _mm512_ternarylogic_epi32(v[j], moved, mask, 0xF8);
+            }
+        } else if constexpr (spec.high_bits == 2) {
+            const __m512i mask = _mm512_set1_epi8(0x30);
+            for (int i = 0; i < 2; ++i) {
+                const __m512i h =
+                    _mm512_load_si512(high + block * high_block + 64 * static_cast<size_t>(i));
+                for (int j = 0; j < 4; ++j) {
+                    const __m512i moved =
+                        j < 2 ? _mm512_slli_epi16(h, static_cast<unsigned>(4 - 2 * j))
+                              : _mm512_srli_epi16(h, static_cast<unsigned>(2 * j - 4));
+                    v[4 * i + j] = _mm512_ternarylogic_epi32(v[4 * i + j], moved, mask, 0xF8);
+                }
+            }
+        }
+        if constexpr (spec.book) {
+            const __m512i table = book();
+            for (int j = 0; j < 8; ++j) v[j] = _mm512_shuffle_epi8(table, v[j]);
+        }
+    }
+
+    static inline __m512 half(const uint8_t* p) {
+        return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    }
+    static inline __m512 bytes_u(const uint8_t* p) {
+        return _mm512_cvtepi32_ps(
+            _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    }
+    static inline __m512 bytes_s(const uint8_t* p) {
+        return _mm512_cvtepi32_ps(
+            _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+    }
+
+    // s[0], m[0] for the block; s[1], m[1] for its second half where wide16.
+    inline void scales(size_t block, __m512 s[2], __m512 m[2]) const {
+        const size_t sb = block / 8;
+        if constexpr (spec.scale == ScaleKind::f16) {
+            s[0] = half(scale + block * 32);
+        } else if constexpr (spec.scale == ScaleKind::f16_min) {
+            s[0] = half(scale + block * 64);
+            m[0] = half(scale + block * 64 + 32);
+        } else if constexpr (spec.scale == ScaleKind::e8m0) {
+            // 2^(e-128) as the bits of an f32; e < 2 gives the subnormals 2^-128, 2^-127
+            const __m512i e = _mm512_cvtepu8_epi32(
+                _mm_loadu_si128(reinterpret_cast<const __m128i*>(scale + block * 16)));
+            const __m512i normal = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
+            const __m512i tiny = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
+            s[0] = _mm512_castsi512_ps(_mm512_mask_mov_epi32(
+                normal, _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2)), tiny));
+        } else if constexpr (spec.scale == ScaleKind::k4) {
+            const uint8_t* c = scale + block * 32;
+            s[0] = _mm512_mul_ps(half(super + sb * 64), bytes_u(c));
+            m[0] = negated(_mm512_mul_ps(half(super + sb * 64 + 32), bytes_u(c + 16)));
+        } else if constexpr (spec.scale == ScaleKind::k6) {
+            const uint8_t* c = scale + block * 32;
+            const __m512 d = half(super + sb * 32);
+            s[0] = _mm512_mul_ps(d, bytes_s(c));
+            s[1] = _mm512_mul_ps(d, bytes_s(c + 16));
+        } else if constexpr (spec.scale == ScaleKind::k2) {
+            const __m512 d = half(super + sb * 64);
+            const __m512 dmin = half(super + sb * 64 + 32);
+            for (int h = 0; h < 2; ++h) {
+                const __m512i c = _mm512_cvtepu8_epi32(
+                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(scale + block * 32 + 16 * h)));
+                s[h] = _mm512_mul_ps(
+                    d, _mm512_cvtepi32_ps(_mm512_and_si512(c, _mm512_set1_epi32(15))));
+                m[h] = negated(_mm512_mul_ps(dmin, _mm512_cvtepi32_ps(_mm512_srli_epi32(c, 4))));
+            }
+        } else if constexpr (spec.scale == ScaleKind::xs) {
+            s[0] = _mm512_mul_ps(half(super + sb * 32), bytes_s(scale + block * 16));
+        }
+    }
+
+    static inline __m512 negated(__m512 x) { return _mm512_xor_ps(x, _mm512_set1_ps(-0.0f)); }
+};
+
+}  // namespace ridge::avx512

@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/model.hpp"
+
+namespace ridge {
+namespace {
+
+void port_barrier(void* self, uint32_t thread) {
+    static_cast<ThreadTeam*>(self)->barrier(thread);
+}
+
+uint64_t port_now(void* self) {
+    (void)self;
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                     std::chrono::steady_clock::now().time_since_epoch())
+                                     .count());
+}
+
+void pass_thread(void* ctx, unsigned thread) {
+    run_pass(*static_cast<Exec*>(ctx), thread);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Context>> Context::create(Model& model, const ContextOptions& options) {
+    const Lowered& lowered = model.lowered();
+    const Program& program = model.program();
+    std::unique_ptr<Context> c(new Context(model));
+    KvOptions kv;
+    kv.type = model.options().kv;
+    kv.context = options.context != 0 ? options.context : std::min<uint32_t>(program.context, 4096);
+    kv.sequences = std::clamp<uint32_t>(options.sequences, 1, partial_rows);
+    kv.max_rows = lowered.max_rows;
+    if (kv.context > (1u << 24))
+        return fail(ErrorCode::invalid_argument,
+                    "a context of " + std::to_string(kv.context) + " tokens is more than 16777216");
+    RIDGE_ASSIGN(c->cache_, KvCache::create(lowered, kv));
+    RIDGE_ASSIGN(c->arena_, AlignedBuffer::allocate(lowered.memory.arena_bytes));
+    RIDGE_ASSIGN(c->scratch_,
+                 AlignedBuffer::allocate(lowered.memory.scratch_bytes * model.team().size()));
+    const AttentionShape& a = program.attention;
+    RIDGE_ASSIGN(c->partials_,
+                 AlignedBuffer::allocate(4ull * partial_rows * a.heads * (c->cache_.spans() + 1) *
+                                         (kv_padded(a.head_dim) + 2)));
+
+    // Tables of cosines and sines for every position a sequence may have.
+    size_t floats = 0;
+    for (uint32_t t = 0; t < program.n_rope; ++t)
+        floats += static_cast<size_t>(program.rope[t].n_rot) * kv.context;
+    RIDGE_ASSIGN(c->rope_memory_, AlignedBuffer::allocate(floats * 4));
+    float* table = reinterpret_cast<float*>(c->rope_memory_.data());
+    for (uint32_t t = 0; t < program.n_rope; ++t) {
+        const RopeTable& r = program.rope[t];
+        c->rope_.push_back(table);
+        const uint32_t half = r.n_rot / 2;
+        for (uint32_t i = 0; i < half; ++i) {
+            const double frequency = std::pow(r.base, -2.0 * i / r.n_rot) * r.frequency_scale;
+            for (uint32_t p = 0; p < kv.context; ++p) {
+                table[static_cast<size_t>(p) * r.n_rot + i] =
+                    static_cast<float>(std::cos(p * frequency));
+                table[static_cast<size_t>(p) * r.n_rot + half + i] =
+                    static_cast<float>(std::sin(p * frequency));
+            }
+        }
+        table += static_cast<size_t>(r.n_rot) * kv.context;
+    }
+
+    c->counters_.resize(lowered.n_steps);
+    c->finished_.assign(static_cast<size_t>(partial_rows) * a.kv_heads, 0);
+    c->batch_tokens_.resize(lowered.max_rows);
+    c->run_of_.resize(lowered.max_rows);
+    c->logit_rows_.resize(lowered.max_logits);
+    c->runs_.resize(kv.sequences);
+    c->rows_.resize(lowered.max_rows);
+    c->history_.resize(static_cast<size_t>(kv.sequences) * kv.context);
+    c->lengths_.assign(kv.sequences, 0);
+    c->step_ns_.assign(lowered.n_steps, 0);
+
+    Exec& e = c->exec_;
+    e.model = &lowered;
+    e.arena = c->arena_.data();
+    e.scratch = c->scratch_.data();
+    e.row = model.kernels().set->row;
+    e.attend = model.kernels().set->attend;
+    e.cache = c->cache_.view();
+    e.rope = c->rope_.data();
+    e.counters = c->counters_.data();
+    e.partials = reinterpret_cast<float*>(c->partials_.data());
+    e.finished = c->finished_.data();
+    e.port = {&model.team(), port_barrier, port_now};
+    e.barriers = &c->pass_barriers_;
+    c->set_threads(options.threads_prefill, options.threads_decode);
+    return c;
+}
+
+void Context::set_threads(uint32_t prefill, uint32_t decode) {
+    const uint32_t most = model_.team().size();
+    threads_prefill_ = prefill == 0 ? most : std::min(prefill, most);
+    threads_decode_ = decode == 0 ? most : std::min(decode, most);
+}
+
+uint32_t Context::threads_for(uint32_t rows) const {
+    return rows <= small_rows ? threads_decode_ : threads_prefill_;
+}
+
+void Context::set_timing(bool on) {
+    std::fill(step_ns_.begin(), step_ns_.end(), 0);
+    barriers_ = 0;
+    exec_.step_ns = on ? step_ns_.data() : nullptr;
+}
+
+std::span<const int32_t> Context::tokens(uint32_t sequence) const {
+    return {&history_[static_cast<size_t>(sequence) * context()], lengths_[sequence]};
+}
+
+std::span<float> Context::logits(uint32_t i) {
+    return {reinterpret_cast<float*>(buffer_row(exec_, exec_.model->logits, i)),
+            exec_.model->vocab};
+}
+
+Status Context::check(std::span<const Row> rows) {
+    const Lowered& m = *exec_.model;
+    if (rows.empty() || rows.size() > m.max_rows)
+        return fail(ErrorCode::invalid_argument, "a pass takes 1 to " + std::to_string(m.max_rows) +
+                                                     " tokens, not " + std::to_string(rows.size()));
+    uint32_t n_logits = 0;
+    for (const Row& r : rows) {
+        if (r.sequence >= lengths_.size())
+            return fail(ErrorCode::invalid_argument, "sequence " + std::to_string(r.sequence) +
+                                                         " does not exist; the context has " +
+                                                         std::to_string(lengths_.size()));
+        if (r.token < 0 || static_cast<uint32_t>(r.token) >= m.vocab)
+            return fail(ErrorCode::invalid_argument, "token " + std::to_string(r.token) +
+                                                         " is outside the vocabulary of " +
+                                                         std::to_string(m.vocab));
+        n_logits += r.logits;
+    }
+    if (n_logits > m.max_logits)
+        return fail(ErrorCode::invalid_argument, "a pass gives logits of at most " +
+                                                     std::to_string(m.max_logits) +
+                                                     " tokens, not " + std::to_string(n_logits));
+    return {};
+}
+
+Status Context::pass(std::span<const Row> rows) {
+    RIDGE_TRY(check(rows));
+    Batch& b = exec_.batch;
+    b.n_runs = 0;
+    b.n_logits = 0;
+    for (size_t i = 0; i < rows.size();) {
+        const uint32_t sequence = rows[i].sequence;
+        size_t end = i;
+        while (end < rows.size() && rows[end].sequence == sequence) ++end;
+        for (uint32_t r = 0; r < b.n_runs; ++r)
+            if (runs_[r].ring == sequence)
+                return fail(
+                    ErrorCode::invalid_argument,
+                    "the rows of sequence " + std::to_string(sequence) + " do not stand together");
+        RIDGE_TRY(cache_.grow(sequence, lengths_[sequence], static_cast<uint32_t>(end - i)));
+        runs_[b.n_runs++] = {static_cast<uint32_t>(i), static_cast<uint32_t>(end - i),
+                             lengths_[sequence], cache_.pages(sequence), sequence};
+        i = end;
+    }
+    for (uint32_t r = 0; r < b.n_runs; ++r)
+        for (uint32_t i = runs_[r].row0; i < runs_[r].row0 + runs_[r].n_rows; ++i) {
+            batch_tokens_[i] = rows[i].token;
+            run_of_[i] = r;
+            if (rows[i].logits) logit_rows_[b.n_logits++] = i;
+        }
+    b.tokens = batch_tokens_.data();
+    b.run_of = run_of_.data();
+    b.logit_rows = logit_rows_.data();
+    b.runs = runs_.data();
+    b.n_rows = static_cast<uint32_t>(rows.size());
+    std::memset(counters_.data(), 0, counters_.size() * sizeof(StepCounter));
+    exec_.n_threads = threads_for(b.n_rows);
+    pass_barriers_ = 0;
+    model_.team().run(pass_thread, &exec_, exec_.n_threads);
+    barriers_ += pass_barriers_;
+    for (uint32_t r = 0; r < b.n_runs; ++r) {
+        const Run& run = runs_[r];
+        int32_t* history = &history_[static_cast<size_t>(run.ring) * context()];
+        for (uint32_t i = 0; i < run.n_rows; ++i) history[run.pos0 + i] = rows[run.row0 + i].token;
+        lengths_[run.ring] += run.n_rows;
+    }
+    return {};
+}
+
+Status Context::prefill(uint32_t sequence, std::span<const int32_t> tokens, uint32_t chunk,
+                        const std::function<bool()>& stop) {
+    const uint32_t most = exec_.model->max_rows;
+    chunk = chunk == 0 ? most : std::min(chunk, most);
+    for (size_t i = 0; i < tokens.size(); i += chunk) {
+        if (i > 0 && stop && stop()) return fail(ErrorCode::cancelled, "stopped by the caller");
+        const size_t n = std::min<size_t>(chunk, tokens.size() - i);
+        for (size_t j = 0; j < n; ++j)
+            rows_[j] = {sequence, tokens[i + j], i + j + 1 == tokens.size()};
+        RIDGE_TRY(pass({rows_.data(), n}));
+    }
+    return {};
+}
+
+Result<uint32_t> Context::prompt(uint32_t sequence, std::span<const int32_t> wanted,
+                                 const std::function<bool()>& stop) {
+    if (wanted.empty())
+        return fail(ErrorCode::invalid_argument, "a prompt needs at least one token");
+    if (sequence >= lengths_.size())
+        return fail(ErrorCode::invalid_argument,
+                    "sequence " + std::to_string(sequence) + " does not exist");
+    const std::span<const int32_t> held = tokens(sequence);
+    uint32_t same = 0;
+    while (same < held.size() && same + 1 < wanted.size() && held[same] == wanted[same]) ++same;
+    same = trim(sequence, same);
+    RIDGE_TRY(prefill(sequence, wanted.subspan(same), 0, stop));
+    return static_cast<uint32_t>(wanted.size()) - same;
+}
+
+uint32_t Context::trim(uint32_t sequence, uint32_t length) {
+    lengths_[sequence] = cache_.trim(sequence, lengths_[sequence], length);
+    return lengths_[sequence];
+}
+
+uint64_t Context::memory_bytes() const {
+    return arena_.size() + scratch_.size() + partials_.size() + rope_memory_.size() +
+           history_.size() * 4;
+}
+
+}  // namespace ridge

@@ -1,0 +1,147 @@
+#include "runtime/core/exec.hpp"
+
+namespace ridge {
+namespace {
+
+constexpr size_t round64(size_t n) {
+    return (n + 63) / 64 * 64;
+}
+
+}  // namespace
+
+Scratch scratch_of(const Exec& e, uint32_t thread) {
+    const MemoryPlan& m = e.model->memory;
+    uint8_t* p = e.scratch + thread * m.scratch_bytes;
+    Scratch s{};
+    s.product = p;
+    s.tile = reinterpret_cast<float*>(p + m.product_bytes);
+    s.act = p + m.product_bytes + m.tile_bytes;
+    uint8_t* rows = s.act + small_rows * m.act_bytes;
+    uint8_t* end = p + m.scratch_bytes - m.attend_bytes;
+    const size_t row_bytes = static_cast<size_t>(end - rows) / 2 / 64 * 64;
+    s.rows[0] = reinterpret_cast<float*>(rows);
+    s.rows[1] = reinterpret_cast<float*>(rows + row_bytes);
+    s.attend = end;
+    return s;
+}
+
+uint32_t step_rows(const Exec& e, const LoweredStep& s) {
+    return s.head ? e.batch.n_logits : e.batch.n_rows;
+}
+
+namespace {
+
+void prepare_row(const Exec& e, const LoweredStep& s, const Scratch& scratch, size_t source,
+                 uint8_t* act, bool write_residual) {
+    const float* x = reinterpret_cast<const float*>(buffer_row(e, s.x, source));
+    if (s.y != no_id) {
+        const float* y = reinterpret_cast<const float*>(buffer_row(e, s.y, source));
+        if (s.post_norm != nullptr) {
+            e.row->rms_norm(y, s.post_norm, s.width, s.epsilon, scratch.rows[1]);
+            y = scratch.rows[1];
+        }
+        __builtin_memcpy(scratch.rows[0], x, s.width * 4ull);
+        e.row->add(scratch.rows[0], y, s.width);
+        x = scratch.rows[0];
+        if (write_residual && s.x_out != no_id)
+            __builtin_memcpy(buffer_row(e, s.x_out, source), x, s.width * 4ull);
+    }
+    if (s.norm != nullptr) {
+        e.row->rms_norm(x, s.norm, s.width, s.epsilon, scratch.rows[1]);
+        x = scratch.rows[1];
+    }
+    switch (s.format) {
+        case ActFormat::q8:
+            e.row->quantize(x, s.k, act, s.k, 0);
+            break;
+        case ActFormat::bf16:
+            e.row->to_bf16(x, s.k, reinterpret_cast<uint16_t*>(act));
+            break;
+        case ActFormat::f32:
+            __builtin_memcpy(act, x, s.k * 4ull);
+            break;
+    }
+}
+
+size_t source_row(const Exec& e, const LoweredStep& s, uint32_t row) {
+    return s.first_head ? e.batch.logit_rows[row] : row;
+}
+
+}  // namespace
+
+void run_embed(Exec& e, uint32_t step, uint32_t thread) {
+    (void)thread;
+    const LoweredStep& s = e.model->steps[step];
+    for (uint32_t row = claim(e, step); row < e.batch.n_rows; row = claim(e, step)) {
+        float* x = reinterpret_cast<float*>(buffer_row(e, s.out, row));
+        const size_t token = static_cast<size_t>(e.batch.tokens[row]);
+        if (s.table_packed)
+            s.unpack_column(s.table_type, s.table + token / 16 * s.table_stride, token % 16,
+                            s.width, x);
+        else
+            s.dequantize(s.table_type, s.table + token * s.table_stride, s.width, x);
+        if (s.scale != 1.0f) e.row->scale(x, s.scale, s.width);
+    }
+}
+
+void run_prepare(Exec& e, uint32_t step, uint32_t thread) {
+    const LoweredStep& s = e.model->steps[step];
+    const Scratch scratch = scratch_of(e, thread);
+    const uint32_t rows = step_rows(e, s);
+    for (uint32_t row = claim(e, step); row < rows; row = claim(e, step))
+        prepare_row(e, s, scratch, source_row(e, s, row), buffer_row(e, s.act, row), true);
+}
+
+void run_prepare_private(Exec& e, uint32_t step, uint32_t thread) {
+    const LoweredStep& s = e.model->steps[step];
+    const Scratch scratch = scratch_of(e, thread);
+    const uint32_t rows = step_rows(e, s);
+    const size_t stride = buffer_stride(e, s.act);
+    for (uint32_t row = 0; row < rows; ++row)
+        prepare_row(e, s, scratch, source_row(e, s, row), scratch.act + row * stride, thread == 0);
+}
+
+void run_pass(Exec& e, uint32_t thread) {
+    const Lowered& m = *e.model;
+    const bool timing = thread == 0 && e.step_ns != nullptr;
+    uint64_t before = timing ? e.port.now(e.port.self) : 0;
+    for (uint32_t i = 0; i < m.n_steps; ++i) {
+        const LoweredStep& s = m.steps[i];
+        const uint32_t rows = step_rows(e, s);
+        bool wait = true;
+        if (rows == 0) {
+            wait = false;
+        } else if (s.kind == StepKind::prepare && s.replicate && rows <= small_rows) {
+            run_prepare_private(e, i, thread);
+            wait = false;
+        } else {
+            switch (s.kind) {
+                case StepKind::embed:
+                    run_embed(e, i, thread);
+                    break;
+                case StepKind::prepare:
+                    run_prepare(e, i, thread);
+                    break;
+                case StepKind::product:
+                    run_product(e, i, thread);
+                    break;
+                case StepKind::rotate:
+                    wait = !attention_is_small(e, s);
+                    if (wait) run_rotate(e, i, thread);
+                    break;
+                case StepKind::attend:
+                    run_attend(e, i, thread);
+                    break;
+            }
+        }
+        if (wait) e.port.barrier(e.port.self, thread);
+        if (wait && thread == 0 && e.barriers != nullptr) ++*e.barriers;
+        if (timing) {
+            const uint64_t now = e.port.now(e.port.self);
+            e.step_ns[i] += now - before;
+            before = now;
+        }
+    }
+}
+
+}  // namespace ridge

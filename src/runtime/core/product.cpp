@@ -1,0 +1,115 @@
+// Product steps: tiles of column groups, claimed by threads; epilogues on the tile just computed.
+#include "runtime/core/exec.hpp"
+
+namespace ridge {
+namespace {
+
+// Column groups of a tile. One row: four groups are four times the memory streams; a panel of the
+// many-row loop has two. Small matrices get smaller tiles, so that every thread finds work.
+uint32_t tile_groups(const Exec& e, const LoweredStep& s, uint32_t rows, bool glu) {
+    if (rows > small_rows) return product_panel_groups;
+    uint32_t groups = 0;
+    for (uint32_t i = 0; i < s.n_segments; ++i) groups += s.segment[i].groups;
+    const uint32_t want = groups / (e.n_threads * 4);
+    return want >= 4 && !glu ? 4 : 2;
+}
+
+struct Operand {
+    const uint8_t* act;
+    size_t stride;
+    uint32_t rows;
+};
+
+void multiply(const Exec& e, const LoweredStep& s, const Segment& g, uint32_t group,
+              uint32_t groups, const Operand& a, const Scratch& scratch, float* out,
+              size_t out_stride) {
+    ProductArgs p{};
+    p.weights = g.packed + group * g.group_bytes;
+    p.group_bytes = g.group_bytes;
+    p.groups = groups;
+    p.k = s.k;
+    p.act = a.act;
+    p.act_stride = a.stride;
+    p.rows = a.rows;
+    p.out = out;
+    p.out_stride = out_stride;
+    p.scratch = scratch.product;
+    p.prefetch_bytes = e.prefetch_bytes;
+    g.kernel->run(p);
+}
+
+void store_tile(const Exec& e, const LoweredStep& s, const Segment& g, uint32_t group,
+                uint32_t groups, const Operand& a, const Scratch& scratch) {
+    const size_t stride = buffer_stride(e, s.out) / 4;
+    float* out = reinterpret_cast<float*>(buffer_row(e, s.out, 0)) + g.out_column + group * 16;
+    multiply(e, s, g, group, groups, a, scratch, out, stride);
+    if (g.bias == nullptr && s.softcap == 0.0f) return;
+    const uint32_t first = group * 16;
+    const uint32_t columns = g.n - first < groups * 16 ? g.n - first : groups * 16;
+    for (uint32_t r = 0; r < a.rows; ++r) {
+        if (g.bias != nullptr) e.row->add(out + r * stride, g.bias + first, columns);
+        if (s.softcap != 0.0f) e.row->softcap(out + r * stride, s.softcap, columns);
+    }
+}
+
+void glu_tile(const Exec& e, const LoweredStep& s, uint32_t group, uint32_t groups,
+              const Operand& a, const Scratch& scratch) {
+    const size_t stride = 2 * groups * 16;
+    float* gate = scratch.tile;
+    float* up = scratch.tile + groups * 16;
+    multiply(e, s, s.segment[0], group, groups, a, scratch, gate, stride);
+    multiply(e, s, s.segment[1], group, groups, a, scratch, up, stride);
+    const uint32_t n = s.segment[0].n;
+    const uint32_t first = group * 16;
+    const uint32_t columns = n - first < groups * 16 ? n - first : groups * 16;
+    for (uint32_t r = 0; r < a.rows; ++r) {
+        float* x = gate + r * stride;
+        (s.epilogue == Epilogue::silu_mul ? e.row->silu_mul : e.row->gelu_mul)(x, up + r * stride,
+                                                                               columns);
+        uint8_t* out = buffer_row(e, s.out, r);
+        switch (s.out_format) {
+            case ActFormat::q8:
+                e.row->quantize(x, columns, out, n, first / 32);
+                break;
+            case ActFormat::bf16:
+                e.row->to_bf16(x, columns, reinterpret_cast<uint16_t*>(out) + first);
+                break;
+            case ActFormat::f32:
+                __builtin_memcpy(out + first * 4ull, x, columns * 4ull);
+                break;
+        }
+    }
+}
+
+}  // namespace
+
+void run_product(Exec& e, uint32_t step, uint32_t thread) {
+    const LoweredStep& s = e.model->steps[step];
+    const Scratch scratch = scratch_of(e, thread);
+    const bool glu = s.epilogue != Epilogue::store;
+    Operand a{};
+    a.rows = step_rows(e, s);
+    a.stride = buffer_stride(e, s.act);
+    a.act = s.act_private && a.rows <= small_rows ? scratch.act : buffer_row(e, s.act, 0);
+    const uint32_t width = tile_groups(e, s, a.rows, glu);
+    const uint32_t n_segments = glu ? 1 : s.n_segments;
+    for (;;) {
+        uint32_t tile = claim(e, step);
+        uint32_t i = 0;
+        for (; i < n_segments; ++i) {
+            const uint32_t tiles = (s.segment[i].groups + width - 1) / width;
+            if (tile < tiles) break;
+            tile -= tiles;
+        }
+        if (i == n_segments) return;
+        const uint32_t group = tile * width;
+        const uint32_t left = s.segment[i].groups - group;
+        const uint32_t groups = left < width ? left : width;
+        if (glu)
+            glu_tile(e, s, group, groups, a, scratch);
+        else
+            store_tile(e, s, s.segment[i], group, groups, a, scratch);
+    }
+}
+
+}  // namespace ridge

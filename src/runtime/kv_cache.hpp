@@ -1,0 +1,54 @@
+// KV cache: pages of one span for every layer without a window, rings for layers with one.
+//
+// Pages are handed to sequences as they grow and come back when a sequence is trimmed. A ring holds
+// the window and the rows of one pass; a sequence can be trimmed back only as far as its rings
+// still hold the window before the new end.
+#pragma once
+
+#include <vector>
+
+#include "base/aligned.hpp"
+#include "base/status.hpp"
+#include "runtime/core/exec.hpp"
+
+namespace ridge {
+
+struct KvOptions {
+    KvType type = KvType::bf16;
+    uint32_t context = 4096;  // positions a sequence may have
+    uint32_t sequences = 1;
+    uint32_t max_rows = 512;  // rows of one sequence in one pass
+};
+
+class KvCache {
+  public:
+    // Errors: out_of_memory, naming the bytes asked for.
+    static Result<KvCache> create(const Lowered& model, const KvOptions& options);
+
+    Cache view() const { return {options_.type, page_bytes_, layers_.data()}; }
+    const uint32_t* pages(uint32_t sequence) const { return &tables_[sequence * spans_]; }
+
+    // Makes room for positions [length, length + rows). Error: the context is full.
+    Status grow(uint32_t sequence, uint32_t length, uint32_t rows);
+    // Longest length <= `want` that the sequence, `length` long now, can go back to: `want` itself,
+    // or 0 where a ring has lost the window before it. Frees pages behind it.
+    uint32_t trim(uint32_t sequence, uint32_t length, uint32_t want);
+
+    uint64_t bytes() const { return memory_.size(); }
+    const KvOptions& options() const { return options_; }
+    uint32_t spans() const { return spans_; }
+
+  private:
+    KvOptions options_;
+    size_t page_bytes_ = 0;
+    uint32_t spans_ = 0;          // pages of a full sequence
+    uint32_t shortest_ring_ = 0;  // positions; 0 = no ring
+    uint32_t longest_window_ = 0;
+    AlignedBuffer memory_;
+    std::vector<CacheLayer> layers_;
+    std::vector<uint32_t> tables_;  // [sequence][span]
+    std::vector<uint32_t> used_;    // pages of each sequence
+    std::vector<uint32_t> free_;
+};
+
+}  // namespace ridge
