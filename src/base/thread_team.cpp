@@ -18,8 +18,8 @@
 namespace ridge {
 namespace {
 
-constexpr double full_spin_ns = 20000;
-constexpr double short_spin_ns = 1000;
+constexpr double full_spin_ns = 10000;
+constexpr double short_spin_ns = 500;
 constexpr uint32_t probe_every = 32;     // sleeps between two tries of the full spin
 constexpr uint32_t affinity_every = 64;  // runs between two looks at the affinity mask
 

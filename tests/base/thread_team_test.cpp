@@ -128,8 +128,7 @@ TEST(ThreadTeam, LastIsCalledWithOneThread) {
 }
 
 // On one core (taskset), with more threads than CPUs, waiting must not spin: the rounds end in
-// reasonable time. With 20 us of spinning at each of the 8000 barriers the three threads would
-// burn half a second; with yielding time slices only, many seconds.
+// reasonable time. A thread that spun until its time slice ended would take half a minute.
 TEST(ThreadTeam, OneCoreForAllThreads) {
     cpu_set_t before;
     ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
