@@ -1,0 +1,287 @@
+// Attention over one span (contract.hpp) on AVX-512: two products over register tiles with a
+// softmax between them, for up to eight queries at a time.
+//
+//   s[r][key] = q[r] . K[key]            lanes are 16 keys,       steps are dimensions (pairs)
+//   p = exp(s - max s), l = sum p        one query at a time, in L1
+//   o[r][d]   = sum over keys p[r] V     lanes are 16 dimensions, steps are keys (pairs)
+//
+// bf16 pages: vdpbf16ps (tile_bf16.hpp), q and p rounded to bf16; l sums the rounded p, so that the
+// weights that V meets add up to one. int8 pages: the bytes are exact in bf16 and are converted
+// once a span; a score takes its key's scale after the dot product, p its value's scale before
+// rounding, and l sums the unscaled p. f32 and f16 pages: FMA in f32 (tile_f32.hpp).
+//
+// A query's bits do not depend on its company. Every score and output has its own accumulator,
+// folded in the order of dimensions and keys. Groups of 16 keys that no query of the tile sees are
+// skipped; in those that only others see, p is exactly 0 and adding 0 x V changes nothing (cached
+// values are finite: attend_write.hpp). l has lanes by key index and a fixed tree.
+//
+// Scores reach q.k of a few 1e4 at most in real models; exp sees differences <= 0 only, so p <= 1
+// and l <= 256. Bound: the dot-product ports; the softmax costs about 20 operations for 16 scores
+// against 2 x head_dim / 2 dot products.
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/avx512/rows_math.hpp"
+#include "kernels/avx512/set.hpp"
+#include "kernels/avx512/tile_bf16.hpp"
+#include "kernels/avx512/tile_f32.hpp"
+#include "kernels/ref/attend_write.hpp"
+
+namespace ridge::avx512 {
+namespace {
+
+constexpr float minus_infinity = -__builtin_inff();
+constexpr uint32_t tile_rows = 8;
+
+// What the two products need to know of a page type: elements of the operands, and the tile.
+struct Bf16Pages {
+    static constexpr size_t pack = 2;
+    static constexpr size_t element = 2;
+    static constexpr bool scaled = false;
+    template <int R, int NG>
+    static void tile(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
+                     size_t steps, float* out, size_t out_stride) {
+        tile_bf16<R, NG>(a, a_stride, b, group, step, steps, out, out_stride);
+    }
+};
+struct Int8Pages : Bf16Pages {
+    static constexpr bool scaled = true;
+};
+template <class B>
+struct FloatPages {
+    static constexpr size_t pack = 1;
+    static constexpr size_t element = sizeof(B);
+    static constexpr bool scaled = false;
+    template <int R, int NG>
+    static void tile(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
+                     size_t steps, float* out, size_t out_stride) {
+        tile_f32<R, NG, B>(a, a_stride, b, group, step, steps, out, out_stride);
+    }
+};
+
+// The span as the tiles read it.
+struct Operands {
+    const uint8_t* q;  // bf16 or f32
+    size_t q_stride;   // bytes
+    const uint8_t* k;
+    const uint8_t* v;
+    const float* k_scale;  // int8 pages only
+    const float* v_scale;
+    float* scores;  // [tile_rows][kv_span]
+    uint16_t* p;    // [tile_rows][kv_span]
+};
+
+// `groups` groups by tiles of NG, then of NG / 2 and so on.
+template <class T, int R, int NG>
+void tile_groups(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
+                 size_t steps, size_t groups, float* out, size_t out_stride) {
+    for (; groups >= NG; groups -= NG, b += NG * group, out += 16 * NG)
+        T::template tile<R, NG>(a, a_stride, b, group, step, steps, out, out_stride);
+    if constexpr (NG > 1) {
+        if (groups > 0)
+            tile_groups<T, R, NG / 2>(a, a_stride, b, group, step, steps, groups, out, out_stride);
+    }
+}
+
+// Lanes of key group g that lie in [lo, hi), lo < 16 (g + 1), hi > 16 g.
+__mmask16 visible(size_t g, uint32_t lo, uint32_t hi) {
+    const size_t start = 16 * g;
+    const uint32_t below = lo > start ? static_cast<uint32_t>(lo - start) : 0;
+    const auto up_to = tail_mask(hi - start);
+    return static_cast<__mmask16>(up_to & (0xffffu << below));
+}
+
+// Scores of query i to probabilities; groups [g0, g1) of p are written. Sets m and l.
+template <class T>
+void softmax(const AttendArgs& a, const Operands& x, uint32_t i, float* s, uint16_t* p, size_t g0,
+             size_t g1) {
+    const uint32_t lo = a.lo[i];
+    const uint32_t hi = a.hi[i];
+    const size_t first = lo < hi ? lo / 16 : g1;
+    const size_t last = lo < hi ? (hi + 15) / 16 : g1;
+    __m512 top = _mm512_set1_ps(minus_infinity);
+    for (size_t g = first; g < last; ++g) {
+        __m512 v = _mm512_loadu_ps(s + 16 * g);
+        if constexpr (T::scaled) v = _mm512_mul_ps(v, _mm512_loadu_ps(x.k_scale + 16 * g));
+        v = _mm512_mask_mov_ps(_mm512_set1_ps(minus_infinity), visible(g, lo, hi), v);
+        _mm512_storeu_ps(s + 16 * g, v);
+        top = _mm512_max_ps(top, v);
+    }
+    a.m[i] = lane_max(top);
+    const __m512 m = _mm512_set1_ps(a.m[i]);
+    const __m256i ones = _mm256_set1_epi16(0x3f80);
+    __m512 sum = _mm512_setzero_ps();
+    __m256 rounded_sum = _mm256_setzero_ps();
+    for (size_t g = g0; g < g1; ++g) {
+        __m512 e = _mm512_setzero_ps();
+        if (g >= first && g < last) e = exp_neg(_mm512_sub_ps(_mm512_loadu_ps(s + 16 * g), m));
+        if constexpr (T::pack == 1) {
+            sum = _mm512_add_ps(sum, e);
+            _mm512_storeu_ps(s + 16 * g, e);
+        } else {
+            if constexpr (T::scaled) {
+                sum = _mm512_add_ps(sum, e);
+                e = _mm512_mul_ps(e, _mm512_loadu_ps(x.v_scale + 16 * g));
+            }
+            const __m256bh rounded = _mm512_cvtneps_pbh(e);
+            if constexpr (!T::scaled)
+                rounded_sum = _mm256_dpbf16_ps(rounded_sum, rounded, (__m256bh)ones);
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 16 * g), (__m256i)rounded);
+        }
+    }
+    if constexpr (T::pack == 2 && !T::scaled) sum = _mm512_zextps256_ps512(rounded_sum);
+    a.l[i] = lane_sum(sum);
+}
+
+template <class T, int R>
+void attend_rows(const AttendArgs& a, const Operands& x, uint32_t first) {
+    uint32_t lo = kv_span;
+    uint32_t hi = 0;
+    for (uint32_t i = first; i < first + R; ++i) {
+        if (a.lo[i] >= a.hi[i]) continue;
+        lo = a.lo[i] < lo ? a.lo[i] : lo;
+        hi = a.hi[i] > hi ? a.hi[i] : hi;
+    }
+    const size_t g0 = lo / 16;
+    const size_t g1 = lo < hi ? (hi + 15) / 16 : g0;
+    // about twelve accumulators, so that the dot products' latency stays hidden for few rows too
+    constexpr int wide = R >= 5 ? 2 : R >= 2 ? 4 : 8;
+    const size_t k_group = 16 * kv_k_rows(a.type, a.head_dim) * T::element;
+    tile_groups<T, R, wide>(x.q + first * x.q_stride, x.q_stride, x.k + g0 * k_group, k_group,
+                            16 * T::pack * T::element, (a.head_dim + T::pack - 1) / T::pack,
+                            g1 - g0, x.scores + 16 * g0, kv_span);
+    for (uint32_t r = 0; r < R; ++r)
+        softmax<T>(a, x, first + r, x.scores + r * kv_span, x.p + r * kv_span, g0, g1);
+    const size_t padded = kv_padded(a.head_dim);
+    const size_t v_step = padded * T::pack * T::element;
+    const void* p = T::pack == 2 ? static_cast<const void*>(x.p + 16 * g0) : x.scores + 16 * g0;
+    tile_groups<T, R, wide>(p, kv_span * (T::pack == 2 ? sizeof(uint16_t) : sizeof(float)),
+                            x.v + g0 * (16 / T::pack) * v_step, 16 * T::pack * T::element, v_step,
+                            (g1 - g0) * (16 / T::pack), padded / 16, a.o + first * a.o_stride,
+                            a.o_stride);
+}
+
+template <class T>
+void attend_all(const AttendArgs& a, const Operands& x) {
+    uint32_t i = 0;
+    for (; i + tile_rows <= a.n_q; i += tile_rows) attend_rows<T, tile_rows>(a, x, i);
+    switch (a.n_q - i) {
+        case 1:
+            return attend_rows<T, 1>(a, x, i);
+        case 2:
+            return attend_rows<T, 2>(a, x, i);
+        case 3:
+            return attend_rows<T, 3>(a, x, i);
+        case 4:
+            return attend_rows<T, 4>(a, x, i);
+        case 5:
+            return attend_rows<T, 5>(a, x, i);
+        case 6:
+            return attend_rows<T, 6>(a, x, i);
+        case 7:
+            return attend_rows<T, 7>(a, x, i);
+        default:
+            return;
+    }
+}
+
+void queries_to_bf16(const AttendArgs& a, uint8_t* out, size_t stride) {
+    for (uint32_t i = 0; i < a.n_q; ++i)
+        for (size_t d = 0; d < a.head_dim; d += 16) {
+            const __m512 q =
+                _mm512_maskz_loadu_ps(tail_mask(a.head_dim - d), a.q + i * a.q_stride + d);
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i * stride + 2 * d),
+                                (__m256i)_mm512_cvtneps_pbh(q));
+        }
+}
+
+// n bytes, a multiple of 32, to bf16: at most seven significant bits, so exact.
+void bytes_to_bf16(const uint8_t* in, size_t n, uint8_t* out) {
+    for (size_t i = 0; i < n; i += 32) {
+        const auto* at = reinterpret_cast<const __m128i*>(in + i);
+        const __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(at)));
+        const __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(at + 1)));
+        _mm512_storeu_si512(out + 2 * i, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+    }
+}
+
+// K and V of the key groups that any query sees, from bytes to bf16 pages in scratch.
+void convert_int8(const AttendArgs& a, uint8_t* scratch, Operands& x) {
+    uint32_t lo = kv_span;
+    uint32_t hi = 0;
+    for (uint32_t i = 0; i < a.n_q; ++i) {
+        if (a.lo[i] >= a.hi[i]) continue;
+        lo = a.lo[i] < lo ? a.lo[i] : lo;
+        hi = a.hi[i] > hi ? a.hi[i] : hi;
+    }
+    const size_t k_group = 16 * kv_k_rows(a.type, a.head_dim);
+    const size_t v_group = 16 * kv_padded(a.head_dim);
+    uint8_t* v_out = scratch + 2 * kv_span * kv_k_rows(a.type, a.head_dim);
+    const uint8_t* v_in = a.page + kv_v_offset(a.type, a.head_dim);
+    if (lo < hi) {
+        const size_t g0 = lo / 16;
+        const size_t groups = (hi + 15) / 16 - g0;
+        bytes_to_bf16(a.page + g0 * k_group, groups * k_group, scratch + 2 * g0 * k_group);
+        bytes_to_bf16(v_in + g0 * v_group, groups * v_group, v_out + 2 * g0 * v_group);
+    }
+    x.k = scratch;
+    x.v = v_out;
+    x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
+    x.v_scale = x.k_scale + kv_span;
+}
+
+void span(const AttendArgs& a) {
+    Operands x{};
+    x.q = reinterpret_cast<const uint8_t*>(a.q);
+    x.q_stride = a.q_stride * sizeof(float);
+    x.k = a.page;
+    x.v = a.page + kv_v_offset(a.type, a.head_dim);
+    uint8_t* free = a.scratch;
+    x.scores = reinterpret_cast<float*>(free);
+    free += tile_rows * kv_span * sizeof(float);
+    x.p = reinterpret_cast<uint16_t*>(free);
+    free += tile_rows * kv_span * sizeof(uint16_t);
+    if (a.type == KvType::f32) return attend_all<FloatPages<float>>(a, x);
+    if (a.type == KvType::f16) return attend_all<FloatPages<uint16_t>>(a, x);
+    const size_t stride = kv_padded(a.head_dim) * 2;
+    queries_to_bf16(a, free, stride);
+    x.q = free;
+    x.q_stride = stride;
+    if (a.type == KvType::bf16) return attend_all<Bf16Pages>(a, x);
+    convert_int8(a, free + attend_max_queries * stride, x);
+    attend_all<Int8Pages>(a, x);
+}
+
+void merge(float* m, float* l, float* o, float m2, float l2, const float* o2, size_t n) {
+    if (m2 == minus_infinity) return;
+    const bool first = *m == minus_infinity;
+    const float top = m2 > *m ? m2 : *m;
+    const __m512 keep = exp_neg(_mm512_set1_ps(*m - top));
+    const __m512 take = exp_neg(_mm512_set1_ps(m2 - top));
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        const __m512 later = _mm512_maskz_loadu_ps(mask, o2 + i);
+        const __m512 both =
+            _mm512_fmadd_ps(later, take, _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, o + i), keep));
+        _mm512_mask_storeu_ps(o + i, mask, first ? later : both);
+    }
+    *l = first ? l2 : *l * _mm512_cvtss_f32(keep) + l2 * _mm512_cvtss_f32(take);
+    *m = top;
+}
+
+void finish(float l, const float* o, float* out, size_t n) {
+    const __m512 inverse = _mm512_set1_ps(l == 0.0f ? 0.0f : 1.0f / l);
+    const auto live = static_cast<__mmask16>(l == 0.0f ? 0 : 0xffff);
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        const __m512 v = _mm512_maskz_loadu_ps(mask, o + i);
+        _mm512_mask_storeu_ps(out + i, mask, _mm512_maskz_mul_ps(live, v, inverse));
+    }
+}
+
+}  // namespace
+
+const AttendKernels attend_kernels = {"avx512", span, merge, finish, kv_write};
+
+}  // namespace ridge::avx512

@@ -1,0 +1,177 @@
+// Row kernels of the avx512 set: one token's vectors, 16 lanes at a time with masked tails.
+//
+// All are bound by the L1 and L2 ports (a row is a few kilobytes); the exponentials cost about a
+// dozen FMA-port operations for 16 values. Nothing is read or written past n, no alignment is
+// required, and lane = index mod 16 everywhere, so that results do not depend on where a row lies.
+// Magnitudes: see ref/rows.cpp; exponentials are taken of non-positive arguments only.
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/avx512/rows_math.hpp"
+#include "kernels/avx512/set.hpp"
+
+namespace ridge::avx512 {
+namespace {
+
+// Sixteen partial sums (lane = index mod 16), one FMA an element, then a fixed tree; real square
+// root and division, no estimates.
+void rms_norm(const float* x, const float* w, size_t n, float eps, float* y) {
+    __m512 sum = _mm512_setzero_ps();
+    for (size_t i = 0; i < n; i += 16) {
+        const __m512 v = _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
+        sum = _mm512_fmadd_ps(v, v, sum);
+    }
+    const __m128 mean = _mm_set_ss(lane_sum(sum) / static_cast<float>(n) + eps);
+    const __m512 inverse = _mm512_set1_ps(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(mean)));
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        const __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + i), inverse);
+        _mm512_mask_storeu_ps(y + i, mask, _mm512_mul_ps(v, _mm512_maskz_loadu_ps(mask, w + i)));
+    }
+}
+
+// 127 / absmax must not overflow: blocks below 2^-100 count as zero.
+constexpr float smallest_absmax = 7.888609e-31f;
+
+__m512i quanta(__m512 v, __m512 inverse) {
+    const __m512i q = _mm512_cvt_roundps_epi32(_mm512_mul_ps(v, inverse),
+                                               _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    // |q| <= 127 for finite input; NaN and infinity become the most negative integer
+    return _mm512_min_epi32(_mm512_max_epi32(q, _mm512_set1_epi32(-127)), _mm512_set1_epi32(127));
+}
+
+void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
+    const Q8Offsets at = q8_offsets(k);
+    uint8_t* values = row + block0 * 32;
+    auto* scale = reinterpret_cast<float*>(row + at.scale) + block0;
+    auto* bias = reinterpret_cast<int32_t*>(row + at.bias) + block0;
+    auto* bias16 = reinterpret_cast<int32_t*>(row + at.bias16) + 2 * block0;
+    auto* fsum = reinterpret_cast<float*>(row + at.fsum) + block0;
+    auto* fsum16 = reinterpret_cast<float*>(row + at.fsum16) + 2 * block0;
+    for (size_t b = 0; b < n / 32; ++b, x += 32, values += 32) {
+        const __m512 v0 = _mm512_loadu_ps(x);
+        const __m512 v1 = _mm512_loadu_ps(x + 16);
+        const float absmax = lane_max(_mm512_max_ps(_mm512_abs_ps(v0), _mm512_abs_ps(v1)));
+        const bool zero = !(absmax >= smallest_absmax);
+        const __m512 inverse = _mm512_set1_ps(zero ? 0.0f : 127.0f / absmax);
+        const float d = zero ? 0.0f : absmax / 127.0f;
+        const __m512i q0 = quanta(v0, inverse);
+        const __m512i q1 = quanta(v1, inverse);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(values), _mm512_cvtepi32_epi8(q0));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(values + 16), _mm512_cvtepi32_epi8(q1));
+        const int32_t sum0 = _mm512_reduce_add_epi32(q0);
+        const int32_t sum1 = _mm512_reduce_add_epi32(q1);
+        scale[b] = d;
+        bias[b] = -128 * (sum0 + sum1);
+        bias16[2 * b] = -128 * sum0;
+        bias16[2 * b + 1] = -128 * sum1;
+        fsum[b] = d * static_cast<float>(sum0 + sum1);
+        fsum16[2 * b] = d * static_cast<float>(sum0);
+        fsum16[2 * b + 1] = d * static_cast<float>(sum1);
+    }
+}
+
+void to_bf16(const float* x, size_t n, uint16_t* out) {
+    const size_t padded = n + n % 2;
+    for (size_t i = 0; i < padded; i += 16) {
+        const __m512 v = _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
+        _mm256_mask_storeu_epi16(out + i, tail_mask(padded - i),
+                                 reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v)));
+    }
+}
+
+void add(float* x, const float* y, size_t n) {
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        const __m512 sum =
+            _mm512_add_ps(_mm512_maskz_loadu_ps(mask, x + i), _mm512_maskz_loadu_ps(mask, y + i));
+        _mm512_mask_storeu_ps(x + i, mask, sum);
+    }
+}
+
+void scale(float* x, float s, size_t n) {
+    const __m512 factor = _mm512_set1_ps(s);
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        _mm512_mask_storeu_ps(x + i, mask,
+                              _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + i), factor));
+    }
+}
+
+void silu_mul(float* gate, const float* up, size_t n) {
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        const __m512 g = _mm512_maskz_loadu_ps(mask, gate + i);
+        const __m512 y =
+            _mm512_mul_ps(_mm512_mul_ps(g, sigmoid(g)), _mm512_maskz_loadu_ps(mask, up + i));
+        _mm512_mask_storeu_ps(gate + i, mask, y);
+    }
+}
+
+// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): no cancellation for x <
+// 0.
+void gelu_mul(float* gate, const float* up, size_t n) {
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        const __m512 g = _mm512_maskz_loadu_ps(mask, gate + i);
+        const __m512 slope = _mm512_fmadd_ps(_mm512_mul_ps(g, g), _mm512_set1_ps(0.0713548163f),
+                                             _mm512_set1_ps(1.59576912f));
+        const __m512 y = _mm512_mul_ps(g, sigmoid(_mm512_mul_ps(g, slope)));
+        _mm512_mask_storeu_ps(gate + i, mask,
+                              _mm512_mul_ps(y, _mm512_maskz_loadu_ps(mask, up + i)));
+    }
+}
+
+void rope(float* x, const float* cos_sin, size_t n_rot) {
+    const size_t half = n_rot / 2;
+    for (size_t i = 0; i < half; i += 16) {
+        const __mmask16 mask = tail_mask(half - i);
+        const __m512 c = _mm512_maskz_loadu_ps(mask, cos_sin + i);
+        const __m512 s = _mm512_maskz_loadu_ps(mask, cos_sin + half + i);
+        const __m512 a = _mm512_maskz_loadu_ps(mask, x + i);
+        const __m512 b = _mm512_maskz_loadu_ps(mask, x + half + i);
+        _mm512_mask_storeu_ps(x + i, mask, _mm512_fmsub_ps(a, c, _mm512_mul_ps(b, s)));
+        _mm512_mask_storeu_ps(x + half + i, mask, _mm512_fmadd_ps(b, c, _mm512_mul_ps(a, s)));
+    }
+}
+
+void softcap(float* x, float cap, size_t n) {
+    const __m512 c = _mm512_set1_ps(cap);
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 mask = tail_mask(n - i);
+        const __m512 v = _mm512_div_ps(_mm512_maskz_loadu_ps(mask, x + i), c);
+        _mm512_mask_storeu_ps(x + i, mask, _mm512_mul_ps(c, tanh_f32(v)));
+    }
+}
+
+// Each lane keeps its first largest value; then the smallest index of the lanes that hold the
+// largest of all. Comparisons with NaN are false, so NaN never wins.
+uint32_t argmax(const float* x, size_t n) {
+    const __m512 lowest = _mm512_set1_ps(-__builtin_inff());
+    const __m512i lanes = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m512 best = lowest;
+    __m512i index = lanes;
+    for (size_t i = 0; i < n; i += 16) {
+        const __m512 v = _mm512_mask_loadu_ps(lowest, tail_mask(n - i), x + i);
+        const __mmask16 better = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+        best = _mm512_mask_mov_ps(best, better, v);
+        index = _mm512_mask_mov_epi32(
+            index, better, _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int32_t>(i))));
+    }
+    const float top = lane_max(best);
+    if (top == -__builtin_inff()) {  // nothing but -inf and NaN
+        for (size_t i = 0; i < n; ++i)
+            if (x[i] == x[i]) return static_cast<uint32_t>(i);
+        return 0;
+    }
+    const __mmask16 winners = _mm512_cmp_ps_mask(best, _mm512_set1_ps(top), _CMP_EQ_OQ);
+    return _mm512_mask_reduce_min_epu32(winners, index);
+}
+
+}  // namespace
+
+const RowKernels row_kernels = {"avx512", rms_norm, quantize, to_bf16, add,   scale,
+                                silu_mul, gelu_mul, rope,     softcap, argmax};
+
+}  // namespace ridge::avx512
