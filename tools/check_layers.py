@@ -58,10 +58,12 @@ def source_files(root):
                     yield (parts[1] if top == "src" else "sim"), path
 
 
-def instruction_set(path):
+def kernel_set(root, path):
     """The kernel set that a path from src/ belongs to ("avx2"), or None."""
     pieces = path.split("/")
-    return pieces[1] if pieces[0] == "kernels" and len(pieces) > 2 else None
+    if pieces[0] != "kernels" or len(pieces) < 3:
+        return None
+    return pieces[1] if os.path.isfile(os.path.join(root, "src/kernels", pieces[1], "kernels.inc")) else None
 
 
 def judge(root, part, path, target, allowed):
@@ -81,8 +83,8 @@ def judge(root, part, path, target, allowed):
     if other not in allowed[part]:
         may = " ".join(sorted(allowed[part] - {part})) or "nothing"
         return f'"{target}": {part} may include {may}'
-    mine = instruction_set(path[len("src/"):])
-    theirs = instruction_set(target)
+    mine = kernel_set(root, path[len("src/"):])
+    theirs = kernel_set(root, target)
     if mine and theirs and mine != theirs:
         return f'"{target}": kernels/{mine} must share no code with kernels/{theirs}'
     return None

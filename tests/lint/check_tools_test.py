@@ -34,6 +34,9 @@ class Layers(Tree):
         self.write("src/base/a.hpp", "")
         self.write("src/format/gguf.hpp", '#include "base/a.hpp"\n')
         self.write("src/kernels/avx2/a.hpp", "")
+        self.write("src/kernels/avx2/kernels.inc", "")
+        self.write("src/kernels/avx512/kernels.inc", "")
+        self.write("src/kernels/roof/roof.hpp", "")
         self.write("include/ridge/ridge.h", "")
 
     def layers(self):
@@ -49,6 +52,8 @@ class Layers(Tree):
     def test_accepts_direct_and_transitive(self):
         self.write("src/lower/a.cpp", '#include "base/a.hpp"\n#include "format/gguf.hpp"\n#include <vector>\n')
         self.write("src/runtime/a.cpp", '#include "format/gguf.hpp"\n')
+        self.write("src/kernels/avx2/roof.cpp", '#include "kernels/roof/roof.hpp"\n')
+        self.write("src/kernels/registry.cpp", '#include "kernels/avx2/kernels.inc"\n')
         self.write("src/api/a.cpp", '#include "ridge/ridge.h"\n')
         code, output = self.layers()
         self.assertEqual(code, 0, output)
