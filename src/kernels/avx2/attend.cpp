@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/attend_write.hpp"
 #include "kernels/avx2/rows_math.hpp"
 #include "kernels/avx2/set.hpp"
 #include "kernels/avx2/tile_bf16.hpp"
 #include "kernels/avx2/tile_f32.hpp"
-#include "kernels/ref/attend_write.hpp"
 
 namespace ridge::avx2 {
 namespace {

@@ -22,11 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/attend_write.hpp"
 #include "kernels/avx512/rows_math.hpp"
 #include "kernels/avx512/set.hpp"
 #include "kernels/avx512/tile_bf16.hpp"
 #include "kernels/avx512/tile_f32.hpp"
-#include "kernels/ref/attend_write.hpp"
 
 namespace ridge::avx512 {
 namespace {

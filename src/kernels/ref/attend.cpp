@@ -6,7 +6,7 @@
 // before rounding (int8), the p themselves. Only visible keys are read. Scores and p live in
 // scratch.
 #include "base/half.hpp"
-#include "kernels/ref/attend_write.hpp"
+#include "kernels/attend_write.hpp"
 #include "kernels/ref/rows_math.hpp"
 #include "kernels/ref/set.hpp"
 
