@@ -45,8 +45,17 @@ struct Bf16Pages {
         tile_bf16<R, NG>(a, a_stride, b, group, step, steps, out, out_stride);
     }
 };
-struct Int8Pages : Bf16Pages {
+// Bytes converted to bf16 beforehand: for many queries, which would convert them once a tile.
+struct ConvertedPages : Bf16Pages {
     static constexpr bool scaled = true;
+};
+struct Int8Pages : ConvertedPages {
+    static constexpr size_t element = 1;
+    template <int R, int NG>
+    static void tile(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
+                     size_t steps, float* out, size_t out_stride) {
+        tile_bf16<R, NG, int8_t>(a, a_stride, b, group, step, steps, out, out_stride);
+    }
 };
 template <class B>
 struct FloatPages {
@@ -196,14 +205,9 @@ void queries_to_bf16(const AttendArgs& a, uint8_t* out, size_t stride) {
         }
 }
 
-// n bytes, a multiple of 32, to bf16: at most seven significant bits, so exact.
+// n is a multiple of 32.
 void bytes_to_bf16(const uint8_t* in, size_t n, uint8_t* out) {
-    for (size_t i = 0; i < n; i += 32) {
-        const auto* at = reinterpret_cast<const __m128i*>(in + i);
-        const __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(at)));
-        const __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(at + 1)));
-        _mm512_storeu_si512(out + 2 * i, (__m512i)_mm512_cvtne2ps_pbh(high, low));
-    }
+    for (size_t i = 0; i < n; i += 32) _mm512_storeu_si512(out + 2 * i, bf16_of_bytes(in + i));
 }
 
 // K and V of the key groups that any query sees, from bytes to bf16 pages in scratch.
@@ -227,8 +231,6 @@ void convert_int8(const AttendArgs& a, uint8_t* scratch, Operands& x) {
     }
     x.k = scratch;
     x.v = v_out;
-    x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
-    x.v_scale = x.k_scale + kv_span;
 }
 
 void span(const AttendArgs& a) {
@@ -249,8 +251,11 @@ void span(const AttendArgs& a) {
     x.q = free;
     x.q_stride = stride;
     if (a.type == KvType::bf16) return attend_all<Bf16Pages>(a, x);
+    x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
+    x.v_scale = x.k_scale + kv_span;
+    if (a.n_q <= tile_rows) return attend_all<Int8Pages>(a, x);
     convert_int8(a, free + attend_max_queries * stride, x);
-    attend_all<Int8Pages>(a, x);
+    attend_all<ConvertedPages>(a, x);
 }
 
 void merge(float* m, float* l, float* o, float m2, float l2, const float* o2, size_t n) {

@@ -29,7 +29,23 @@ static inline __m512i load_pair(const uint8_t* at) {
     return _mm512_set1_epi32(pair);
 }
 
-template <int R, int NG>
+// Signed bytes have at most seven significant bits and are exact in bf16.
+static inline __m512i bf16_of_bytes(const uint8_t* at) {
+    const auto* bytes = reinterpret_cast<const __m128i*>(at);
+    const __m512 low = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(bytes)));
+    const __m512 high = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(bytes + 1)));
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+}
+
+template <class B>
+static inline __m512i load_pairs(const uint8_t* at) {
+    if constexpr (sizeof(B) == 2)
+        return _mm512_loadu_si512(at);
+    else
+        return bf16_of_bytes(at);
+}
+
+template <int R, int NG, class B = uint16_t>
 static inline void tile_bf16(const void* a, size_t a_stride, const uint8_t* b, size_t group_stride,
                              size_t step_stride, size_t steps, float* out, size_t out_stride) {
     static_assert(R >= 1 && NG >= 1 && R * NG <= 24);
@@ -43,7 +59,7 @@ static inline void tile_bf16(const void* a, size_t a_stride, const uint8_t* b, s
         __m512i w[NG];
 #pragma GCC unroll 8
         for (int g = 0; g < NG; ++g)
-            w[g] = _mm512_loadu_si512(b + static_cast<size_t>(g) * group_stride);
+            w[g] = load_pairs<B>(b + static_cast<size_t>(g) * group_stride);
 #pragma GCC unroll 24
         for (int r = 0; r < R; ++r) {
             const __m512i x = load_pair(pairs + static_cast<size_t>(r) * a_stride);
