@@ -18,6 +18,9 @@ TempDir::~TempDir() {
 }
 
 std::string TempDir::write(const std::string& name, std::string_view bytes) const {
+    // a new file rather than a truncated one, which some file systems write to the disk at once
+    std::error_code ignored;
+    std::filesystem::remove(file(name), ignored);
     std::ofstream out(file(name), std::ios::binary);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return file(name);

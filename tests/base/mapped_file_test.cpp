@@ -1,0 +1,88 @@
+// Read-only file mappings.
+#include "base/mapped_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "support/temp_dir.hpp"
+
+namespace ridge {
+namespace {
+
+size_t page_size() {
+    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(MappedFile, HoldsTheBytesAndSurvivesMoves) {
+    const test::TempDir dir;
+    auto opened = MappedFile::open(dir.write("f", "some bytes"));
+    ASSERT_TRUE(opened) << opened.error().message;
+    const uint8_t* data = opened->data();
+    MappedFile file = std::move(*opened);
+    EXPECT_EQ(file.data(), data);
+    EXPECT_EQ(opened->data(), nullptr);
+    ASSERT_EQ(file.size(), 10u);
+    EXPECT_EQ(std::memcmp(file.data(), "some bytes", 10), 0);
+    EXPECT_TRUE(file.contains(data) && file.contains(data + 9));
+    EXPECT_FALSE(file.contains(data + 10) || file.contains(nullptr));
+    auto other = MappedFile::open(dir.write("g", "else"));
+    ASSERT_TRUE(other);
+    file = std::move(*other);
+    EXPECT_EQ(file.size(), 4u);
+    EXPECT_EQ(file.path(), dir.file("g"));
+}
+
+// Pages are released from the process; how much the kernel caches of the file is another matter, so
+// the test asks the kernel for this process's resident set.
+TEST(MappedFile, ReleaseGivesWholePagesBack) {
+    const size_t page = page_size();
+    constexpr size_t pages = 2048;
+    const test::TempDir dir;
+    auto file = MappedFile::open(dir.write("f", std::string(pages * page + 100, 'x')));
+    ASSERT_TRUE(file) << file.error().message;
+    const auto resident = [&] {
+        long size = 0, shown = 0;
+        std::FILE* statm = std::fopen("/proc/self/statm", "r");
+        if (statm == nullptr || std::fscanf(statm, "%ld %ld", &size, &shown) != 2) shown = -1;
+        if (statm != nullptr) std::fclose(statm);
+        return shown;
+    };
+    const auto touch = [&] {
+        size_t sum = 0;
+        for (size_t i = 0; i < file->size(); i += page) sum += file->data()[i];
+        EXPECT_EQ(sum, (pages + 1) * 'x');
+    };
+    touch();
+    const long before = resident();
+    ASSERT_GT(before, 0);
+    file->release(file->data() + 1, file->size() - 1);
+    EXPECT_LT(resident(), before - static_cast<long>(pages) * 9 / 10);
+    touch();
+    EXPECT_GT(resident(), before - static_cast<long>(pages) / 10);
+    file->release(file->data(), file->size() + 1);  // not inside: ignored
+    file->release(file->data() - page, page);
+    EXPECT_GT(resident(), before - static_cast<long>(pages) / 10);
+}
+
+TEST(MappedFile, ErrorsNameThePath) {
+    const test::TempDir dir;
+    const auto message = [](const std::string& path) {
+        const auto file = MappedFile::open(path);
+        return file ? std::string() : file.error().message;
+    };
+    EXPECT_NE(message(dir.file("absent")).find(dir.file("absent")), std::string::npos);
+    EXPECT_NE(message(dir.path()).find("directory"), std::string::npos);
+    EXPECT_NE(message(dir.write("empty", "")).find("is empty"), std::string::npos);
+    EXPECT_NE(message("/dev/zero").find("not a regular file"), std::string::npos);
+    EXPECT_EQ(MappedFile::open(dir.file("absent")).error().code, ErrorCode::not_found);
+    EXPECT_EQ(MappedFile::open(dir.path()).error().code, ErrorCode::io);
+    EXPECT_EQ(MappedFile::open(dir.file("empty")).error().code, ErrorCode::bad_file);
+    EXPECT_EQ(MappedFile::open(dir.write("file", "x") + "/below").error().code,
+              ErrorCode::not_found);
+}
+
+}  // namespace
+}  // namespace ridge
