@@ -1,0 +1,13 @@
+// ridge: one program, one verb a file.
+#include <CLI/CLI.hpp>
+
+#include "cli/verbs.hpp"
+
+int main(int argc, char** argv) {
+    CLI::App app{"ridge runs language models on small machines"};
+    app.require_subcommand(1);
+    int code = 0;
+    ridge::cli::add_run(app, code);
+    CLI11_PARSE(app, argc, argv);
+    return code;
+}

@@ -1,0 +1,10 @@
+// Each verb adds itself to the program; its callback leaves the exit code in `code`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace ridge::cli {
+
+void add_run(CLI::App& app, int& code);
+
+}  // namespace ridge::cli
