@@ -132,8 +132,7 @@ void silu_mul(float* gate, const float* up, size_t n) {
     }
 }
 
-// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): no cancellation for x <
-// 0.
+// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): nothing cancels.
 void gelu_mul(float* gate, const float* up, size_t n) {
     for (size_t i = 0; i < n; i += 8) {
         const size_t left = n - i;

@@ -18,17 +18,16 @@ namespace {
 // root and division, no estimates.
 void rms_norm(const float* x, const float* w, size_t n, float eps, float* y) {
     __m512 sum = _mm512_setzero_ps();
-    for (size_t i = 0; i < n; i += 16) {
-        const __m512 v = _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
+    for_vectors(n, [&](auto lanes, size_t i) {
+        const __m512 v = load(lanes, x + i);
         sum = _mm512_fmadd_ps(v, v, sum);
-    }
+    });
     const __m128 mean = _mm_set_ss(lane_sum(sum) / static_cast<float>(n) + eps);
     const __m512 inverse = _mm512_set1_ps(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(mean)));
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 mask = tail_mask(n - i);
-        const __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + i), inverse);
-        _mm512_mask_storeu_ps(y + i, mask, _mm512_mul_ps(v, _mm512_maskz_loadu_ps(mask, w + i)));
-    }
+    for_vectors(n, [&](auto lanes, size_t i) {
+        const __m512 v = _mm512_mul_ps(load(lanes, x + i), inverse);
+        store(lanes, y + i, _mm512_mul_ps(v, load(lanes, w + i)));
+    });
 }
 
 // 127 / absmax must not overflow: blocks below 2^-100 count as zero.
@@ -156,76 +155,66 @@ void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
 }
 
 void to_bf16(const float* x, size_t n, uint16_t* out) {
-    const size_t padded = n + n % 2;
-    for (size_t i = 0; i < padded; i += 16) {
-        const __m512 v = _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
-        _mm256_mask_storeu_epi16(out + i, tail_mask(padded - i),
-                                 reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v)));
-    }
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i),
+                            (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i)));
+    if (i == n) return;
+    const __m512 v = _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
+    _mm256_mask_storeu_epi16(out + i, tail_mask(n + n % 2 - i), (__m256i)_mm512_cvtneps_pbh(v));
 }
 
 void add(float* x, const float* y, size_t n) {
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 mask = tail_mask(n - i);
-        const __m512 sum =
-            _mm512_add_ps(_mm512_maskz_loadu_ps(mask, x + i), _mm512_maskz_loadu_ps(mask, y + i));
-        _mm512_mask_storeu_ps(x + i, mask, sum);
-    }
+    for_vectors(n, [&](auto lanes, size_t i) {
+        const __m512 sum = _mm512_add_ps(load(lanes, x + i), load(lanes, y + i));
+        store(lanes, x + i, sum);
+    });
 }
 
 void scale(float* x, float s, size_t n) {
     const __m512 factor = _mm512_set1_ps(s);
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 mask = tail_mask(n - i);
-        _mm512_mask_storeu_ps(x + i, mask,
-                              _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + i), factor));
-    }
+    for_vectors(n, [&](auto lanes, size_t i) {
+        store(lanes, x + i, _mm512_mul_ps(load(lanes, x + i), factor));
+    });
 }
 
 void silu_mul(float* gate, const float* up, size_t n) {
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 mask = tail_mask(n - i);
-        const __m512 g = _mm512_maskz_loadu_ps(mask, gate + i);
-        const __m512 y =
-            _mm512_mul_ps(_mm512_mul_ps(g, sigmoid(g)), _mm512_maskz_loadu_ps(mask, up + i));
-        _mm512_mask_storeu_ps(gate + i, mask, y);
-    }
+    for_vectors(n, [&](auto lanes, size_t i) {
+        const __m512 g = load(lanes, gate + i);
+        const __m512 y = _mm512_mul_ps(_mm512_mul_ps(g, sigmoid(g)), load(lanes, up + i));
+        store(lanes, gate + i, y);
+    });
 }
 
-// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): no cancellation for x <
-// 0.
+// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): nothing cancels.
 void gelu_mul(float* gate, const float* up, size_t n) {
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 mask = tail_mask(n - i);
-        const __m512 g = _mm512_maskz_loadu_ps(mask, gate + i);
+    for_vectors(n, [&](auto lanes, size_t i) {
+        const __m512 g = load(lanes, gate + i);
         const __m512 slope = _mm512_fmadd_ps(_mm512_mul_ps(g, g), _mm512_set1_ps(0.0713548163f),
                                              _mm512_set1_ps(1.59576912f));
         const __m512 y = _mm512_mul_ps(g, sigmoid(_mm512_mul_ps(g, slope)));
-        _mm512_mask_storeu_ps(gate + i, mask,
-                              _mm512_mul_ps(y, _mm512_maskz_loadu_ps(mask, up + i)));
-    }
+        store(lanes, gate + i, _mm512_mul_ps(y, load(lanes, up + i)));
+    });
 }
 
 void rope(float* x, const float* cos_sin, size_t n_rot) {
     const size_t half = n_rot / 2;
-    for (size_t i = 0; i < half; i += 16) {
-        const __mmask16 mask = tail_mask(half - i);
-        const __m512 c = _mm512_maskz_loadu_ps(mask, cos_sin + i);
-        const __m512 s = _mm512_maskz_loadu_ps(mask, cos_sin + half + i);
-        const __m512 a = _mm512_maskz_loadu_ps(mask, x + i);
-        const __m512 b = _mm512_maskz_loadu_ps(mask, x + half + i);
-        _mm512_mask_storeu_ps(x + i, mask, _mm512_fmsub_ps(a, c, _mm512_mul_ps(b, s)));
-        _mm512_mask_storeu_ps(x + half + i, mask, _mm512_fmadd_ps(b, c, _mm512_mul_ps(a, s)));
-    }
+    for_vectors(half, [&](auto lanes, size_t i) {
+        const __m512 c = load(lanes, cos_sin + i);
+        const __m512 s = load(lanes, cos_sin + half + i);
+        const __m512 a = load(lanes, x + i);
+        const __m512 b = load(lanes, x + half + i);
+        store(lanes, x + i, _mm512_fmsub_ps(a, c, _mm512_mul_ps(b, s)));
+        store(lanes, x + half + i, _mm512_fmadd_ps(b, c, _mm512_mul_ps(a, s)));
+    });
 }
 
 void softcap(float* x, float cap, size_t n) {
     const __m512 c = _mm512_set1_ps(cap);
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 mask = tail_mask(n - i);
-        const __m512 v = _mm512_div_ps(_mm512_maskz_loadu_ps(mask, x + i), c);
-        _mm512_mask_storeu_ps(x + i, mask, _mm512_mul_ps(c, tanh_f32(v)));
-    }
+    for_vectors(n, [&](auto lanes, size_t i) {
+        const __m512 v = _mm512_div_ps(load(lanes, x + i), c);
+        store(lanes, x + i, _mm512_mul_ps(c, tanh_f32(v)));
+    });
 }
 
 // Each lane keeps its first largest value; then the smallest index of the lanes that hold the

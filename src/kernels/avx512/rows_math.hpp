@@ -17,6 +17,29 @@ static inline __mmask16 tail_mask(size_t left) {
     return left >= 16 ? static_cast<__mmask16>(0xffff) : static_cast<__mmask16>((1u << left) - 1u);
 }
 
+// A whole vector, as opposed to a mask: loads and stores without one.
+struct AllLanes {};
+static inline __m512 load(AllLanes, const float* x) {
+    return _mm512_loadu_ps(x);
+}
+static inline __m512 load(__mmask16 mask, const float* x) {
+    return _mm512_maskz_loadu_ps(mask, x);
+}
+static inline void store(AllLanes, float* x, __m512 v) {
+    _mm512_storeu_ps(x, v);
+}
+static inline void store(__mmask16 mask, float* x, __m512 v) {
+    _mm512_mask_storeu_ps(x, mask, v);
+}
+
+// body(lanes, i) for i = 0, 16, ... below n: AllLanes, then the mask of the tail if there is one.
+template <class Body>
+static inline void for_vectors(size_t n, Body body) {
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) body(AllLanes{}, i);
+    if (i < n) body(tail_mask(n - i), i);
+}
+
 struct ExpParts {
     __m512 q;  // e^r - 1
     __m512 n;  // power of two, an integer
@@ -42,11 +65,12 @@ static inline __m512 exp_neg(__m512 x) {
     return _mm512_maskz_scalef_ps(normal, _mm512_add_ps(e.q, _mm512_set1_ps(1.0f)), e.n);
 }
 
-// 1 / (1 + exp(-x)), stable for any magnitude: only exp(-|x|) is taken.
+// 1 / (1 + exp(-x)), stable for any magnitude: only exp(-|x|) is taken. The division runs
+// beside the exponential's multiplications; a polynomial reciprocal would compete with them.
 static inline __m512 sigmoid(__m512 x) {
     const __m512 one = _mm512_set1_ps(1.0f);
     const __mmask16 negative = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ);
-    const __m512 e = exp_neg(_mm512_sub_ps(_mm512_setzero_ps(), _mm512_abs_ps(x)));
+    const __m512 e = exp_neg(_mm512_or_ps(x, _mm512_set1_ps(-0.0f)));
     return _mm512_div_ps(_mm512_mask_mov_ps(one, negative, e), _mm512_add_ps(one, e));
 }
 

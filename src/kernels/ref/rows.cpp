@@ -81,8 +81,7 @@ void silu_mul(float* gate, const float* up, size_t n) {
     for (size_t i = 0; i < n; ++i) gate[i] = gate[i] * sigmoid(gate[i]) * up[i];
 }
 
-// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): no cancellation for x <
-// 0.
+// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): nothing cancels.
 void gelu_mul(float* gate, const float* up, size_t n) {
     for (size_t i = 0; i < n; ++i) {
         const float x = gate[i];
