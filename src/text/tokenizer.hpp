@@ -30,8 +30,9 @@ class Tokenizer {
 
     // add_special: BOS and EOS where the file asks for them. parse_special: control tokens written
     // out in the text become their ids; only for text that is a template's own, never for a user's.
-    // User-defined tokens are always found. Bytes that are no UTF-8 are kept as bytes. A byte that
-    // the vocabulary cannot express becomes the unknown token ("llama") or nothing ("gpt2").
+    // User-defined tokens are always found. Bytes that are no UTF-8 are kept as bytes by "llama"
+    // and read as U+FFFD by "gpt2". A byte for which the vocabulary has no token becomes the
+    // unknown token ("llama") or nothing ("gpt2").
     std::vector<int32_t> encode(std::string_view text, bool add_special, bool parse_special) const;
 
     // The bytes a token stands for in text: possibly part of a code point; empty for control tokens

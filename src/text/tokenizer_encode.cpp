@@ -10,7 +10,7 @@ namespace ridge {
 namespace {
 
 // Positions count in 32 bits, so longer text is taken in parts of this many bytes. (A space becomes
-// the three bytes of U+2581.)
+// the three bytes of U+2581, a byte that is no UTF-8 those of U+FFFD.)
 constexpr size_t kMaxPart = size_t{1} << 30;
 
 // Length of the first part of `text`: all of it, or kMaxPart less what would split a code point.
@@ -36,6 +36,9 @@ void Tokenizer::Impl::encode_bpe(std::string_view fragment, std::vector<int32_t>
         id = merge->id;
         return true;
     };
+    // Vocabularies need no tokens for bytes that UTF-8 never has, and many lack them.
+    const auto fixed = text::replace_ill_formed(fragment);
+    if (fixed) fragment = *fixed;
     pre_tokenize(pre, fragment, piece_ends);
     size_t begin = 0;
     for (const size_t end : piece_ends) {

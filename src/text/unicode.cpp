@@ -84,4 +84,15 @@ CodePoint decode_utf8(std::string_view text, size_t pos) {
     return {value, lead.length};
 }
 
+std::optional<std::string> replace_ill_formed(std::string_view text) {
+    std::optional<std::string> fixed;
+    for (size_t i = 0; i < text.size();) {
+        const CodePoint c = decode_utf8(text, i);
+        if (c.value == kInvalid && !fixed) fixed.emplace(text.substr(0, i));
+        if (fixed) *fixed += c.value == kInvalid ? kReplacement : text.substr(i, c.length);
+        i += c.length;
+    }
+    return fixed;
+}
+
 }  // namespace ridge::text

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace ridge::text {
@@ -27,6 +29,7 @@ Category category(uint32_t code_point);
 bool is_white_space(uint32_t code_point);
 
 constexpr uint32_t kInvalid = 0xFFFFFFFF;
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 struct CodePoint {
     uint32_t value = kInvalid;  // kInvalid: the byte does not begin a well-formed sequence
@@ -36,6 +39,10 @@ struct CodePoint {
 // Reads the code point at text[pos]; pos < text.size(). Well-formed is what the Unicode standard
 // calls so (table 3-7): no overlong forms, no surrogates, nothing above U+10FFFF.
 CodePoint decode_utf8(std::string_view text, size_t pos);
+
+// `text` with U+FFFD for each byte that is not part of a well-formed sequence; nullopt when there
+// is no such byte.
+std::optional<std::string> replace_ill_formed(std::string_view text);
 
 // Bytes of the sequence that a lead byte announces (1 to 4), or 0 for a byte that leads none; for
 // the second byte of a sequence the bounds narrow: [low, high].

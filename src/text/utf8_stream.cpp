@@ -3,12 +3,6 @@
 #include "text/unicode.hpp"
 
 namespace ridge {
-namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-}  // namespace
-
 std::string Utf8Stream::push(std::string_view bytes) {
     std::string out;
     for (const char c : bytes) {
@@ -24,14 +18,14 @@ std::string Utf8Stream::push(std::string_view bytes) {
                 }
                 continue;
             }
-            out += kReplacement;  // what was held is over; this byte begins anew
+            out += text::kReplacement;  // what was held is over; this byte begins anew
             held_.clear();
         }
         const text::LeadByte lead = text::lead_byte(byte);
         if (lead.length == 1) {
             out.push_back(c);
         } else if (lead.length == 0) {
-            out += kReplacement;
+            out += text::kReplacement;
         } else {
             held_.push_back(c);
             length_ = lead.length;
@@ -45,7 +39,7 @@ std::string Utf8Stream::push(std::string_view bytes) {
 std::string Utf8Stream::finish() {
     if (held_.empty()) return {};
     held_.clear();
-    return std::string(kReplacement);
+    return std::string(text::kReplacement);
 }
 
 }  // namespace ridge
