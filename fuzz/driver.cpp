@@ -48,31 +48,27 @@ std::vector<Bytes> read_seeds(int count, char** names) {
     return seeds;
 }
 
-// Small steps, most of them near the start, where a file's structure is.
+// Small steps, half of them near the start, where a file's structure is. Most keep the length, so
+// that what follows keeps its meaning and the deeper layers are reached.
 void mutate(Bytes& bytes, std::mt19937_64& random) {
     const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
     if (bytes.empty()) bytes.push_back(0);
     const size_t at =
         below(2) != 0 ? below(bytes.size()) : below(std::min<size_t>(bytes.size(), 2048));
-    switch (below(6)) {
+    switch (below(12)) {
         case 0:
+        case 1:
+        case 2:
             bytes[at] = static_cast<uint8_t>(bytes[at] ^ (1u << below(8)));
             break;
-        case 1:
+        case 3:
+        case 4:
             bytes[at] = static_cast<uint8_t>(random());
             break;
-        case 2:
+        case 5:
             bytes.resize(at);
             break;
-        case 3: {  // a number that lies at some limit
-            constexpr uint64_t limits[] = {0,          1,          0x7f,       0xff,
-                                           0x7fffffff, 0xffffffff, 1ull << 32, 1ull << 62,
-                                           1ull << 63, ~0ull};
-            const uint64_t value = limits[below(std::size(limits))];
-            std::memcpy(&bytes[at], &value, std::min<size_t>(sizeof value, bytes.size() - at));
-            break;
-        }
-        case 4: {  // a piece again, elsewhere
+        case 6: {  // a piece again, elsewhere
             const Bytes piece(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                               bytes.begin() + static_cast<std::ptrdiff_t>(
                                                   std::min(at + 1 + below(32), bytes.size())));
@@ -80,10 +76,19 @@ void mutate(Bytes& bytes, std::mt19937_64& random) {
                          piece.begin(), piece.end());
             break;
         }
-        default: {
+        case 7: {
             const size_t end = std::min(at + 1 + below(32), bytes.size());
             bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                         bytes.begin() + static_cast<std::ptrdiff_t>(end));
+            break;
+        }
+        default: {  // a number that lies at some limit
+            constexpr uint64_t limits[] = {0,          1,          0x7f,       0xff,
+                                           0x7fffffff, 0xffffffff, 1ull << 32, 1ull << 62,
+                                           1ull << 63, ~0ull};
+            const uint64_t value = limits[below(std::size(limits))];
+            std::memcpy(&bytes[at], &value, std::min<size_t>(sizeof value, bytes.size() - at));
+            break;
         }
     }
 }
@@ -107,7 +112,7 @@ int main(int argc, char** argv) {
     for (long i = 0; i < runs; ++i) {
         std::mt19937_64 random(static_cast<uint64_t>(i));
         Bytes bytes = seeds[static_cast<size_t>(i) % seeds.size()];
-        for (auto steps = 1 + random() % 4; steps > 0; --steps) mutate(bytes, random);
+        for (auto steps = 1 + random() % 2; steps > 0; --steps) mutate(bytes, random);
         run(bytes);
     }
     std::printf("%zu seeds and %ld mutations of them\n", seeds.size(), runs);
