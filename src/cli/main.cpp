@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     int code = 0;
     ridge::cli::add_run(app, code);
+    ridge::cli::add_tokenize(app, code);
     CLI11_PARSE(app, argc, argv);
     return code;
 }

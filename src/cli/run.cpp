@@ -1,52 +1,244 @@
-#include <chrono>
-#include <cstdio>
+// ridge run: continue a prompt, or answer it in the model's chat format.
+#include <fmt/format.h>
 
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/common.hpp"
 #include "cli/verbs.hpp"
-#include "runtime/model.hpp"
+#include "runtime/profile.hpp"
+#include "runtime/roofs.hpp"
 #include "sample/sampler.hpp"
+#include "text/chat.hpp"
+#include "text/utf8_stream.hpp"
 
 namespace ridge::cli {
 namespace {
-struct Args { std::string model, prompt, act="q8", kernels; unsigned n = 64, threads = 0; bool chat=false; };
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-int run(const Args& a) {
-    ModelOptions o; o.f32_activations = a.act == "f32"; o.threads = a.threads; o.kernels=a.kernels;
-    double t0 = now();
-    auto m = Model::load(a.model, o);
-    if (!m) { std::fprintf(stderr, "ridge: %s\n", m.error().message.c_str()); return 1; }
-    auto c = Context::create(**m, {});
-    if (!c) { std::fprintf(stderr, "ridge: %s\n", c.error().message.c_str()); return 1; }
-    double t1 = now();
-    std::fprintf(stderr, "load %.3f s\n", t1 - t0);
-    auto ids = (*m)->tokenizer().encode(a.prompt, true, a.chat);
-    auto s = (*c)->prompt(0, ids);
-    if (!s) { std::fprintf(stderr, "ridge: %s\n", s.error().message.c_str()); return 1; }
-    double t2 = now();
-    unsigned made = 0;
-    for (; made < a.n; ++made) {
-        int32_t id = Sampler::greedy((*c)->logits(0));
-        if ((*m)->tokenizer().is_end(id)) break;
-        std::string b((*m)->tokenizer().bytes(id));
-        std::fwrite(b.data(), 1, b.size(), stdout); std::fflush(stdout);
-        Row r{0, id, true};
-        auto st = (*c)->pass({&r, 1});
-        if (!st) { std::fprintf(stderr, "ridge: %s\n", st.error().message.c_str()); return 1; }
+
+struct RunArgs {
+    EngineArgs engine;
+    std::string prompt, prompt_file, system;
+    uint32_t n = 256;
+    SamplerOptions sampling{.temperature = 0.0f, .seed = 0};
+    std::vector<std::string> stop;
+    bool chat = false, json = false, stats = false, ignore_eos = false;
+};
+
+struct Answer {
+    std::string text;
+    std::vector<int32_t> ids;
+    const char* finish = "length";  // "stop" (end token or stop string), "length", "interrupt"
+    double prefill_s = 0, decode_s = 0;
+    uint32_t prompt_tokens = 0;
+};
+
+// Holds back what may be the beginning of a stop string.
+class StopFilter {
+  public:
+    explicit StopFilter(const std::vector<std::string>& stops) : stops_(stops) {}
+
+    // Text that is certainly not part of a stop string; `hit` is set where one was completed.
+    std::string push(const std::string& piece, bool& hit) {
+        held_ += piece;
+        size_t found = std::string::npos;
+        for (const std::string& s : stops_) found = std::min(found, held_.find(s));
+        if (found != std::string::npos) {
+            hit = true;
+            std::string out = held_.substr(0, found);
+            held_.clear();
+            return out;
+        }
+        size_t keep = 0;
+        for (const std::string& s : stops_)
+            for (size_t n = std::min(s.size() - 1, held_.size()); n > keep; --n)
+                if (s.compare(0, n, held_, held_.size() - n, n) == 0) keep = n;
+        std::string out = held_.substr(0, held_.size() - keep);
+        held_.erase(0, out.size());
+        return out;
     }
-    double t3 = now();
-    std::fprintf(stderr, "\nprefill %zu tokens %.1f t/s, decode %u tokens %.1f t/s, %.1f GB/s\n", ids.size(), double(ids.size())/(t2-t1), made, made/(t3-t2), double((*m)->bytes_per_token())*made/(t3-t2)/1e9);
-    return 0;
+    std::string rest() { return std::exchange(held_, {}); }
+
+  private:
+    const std::vector<std::string>& stops_;
+    std::string held_;
+};
+
+Result<std::vector<int32_t>> prompt_ids(const Model& model, const RunArgs& args) {
+    if (!args.chat) return model.tokenizer().encode(args.prompt, true, false);
+    RIDGE_ASSIGN(const ChatFormat format, detect_chat_format(model.vocabulary()));
+    std::vector<ChatMessage> messages;
+    if (!args.system.empty()) messages.push_back({ChatRole::system, args.system});
+    messages.push_back({ChatRole::user, args.prompt});
+    return encode_chat(model.tokenizer(), format, messages, true);
 }
+
+Result<Answer> generate(Model& model, Context& context, const RunArgs& args,
+                        const std::vector<int32_t>& ids) {
+    Answer a;
+    RIDGE_ASSIGN(Sampler sampler, Sampler::create(args.sampling, model.program().vocab));
+    a.prompt_tokens = static_cast<uint32_t>(ids.size());
+    const double begin = seconds_now();
+    const auto computed = context.prompt(0, ids, interrupted);
+    if (!computed) {
+        if (computed.error().code != ErrorCode::cancelled) return propagate(computed);
+        a.finish = "interrupt";
+        return a;
+    }
+    const double ready = seconds_now();
+    a.prefill_s = ready - begin;
+    Utf8Stream utf8;
+    StopFilter stops(args.stop);
+    const auto emit = [&](const std::string& text) {
+        a.text += text;
+        if (args.json || text.empty()) return;
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+    };
+    for (bool stopped = false; a.ids.size() < args.n && !stopped;) {
+        if (interrupted()) {
+            a.finish = "interrupt";
+            break;
+        }
+        const int32_t id = sampler.sample(context.logits(0));
+        if (!args.ignore_eos && model.tokenizer().is_end(id)) {
+            a.finish = "stop";
+            break;
+        }
+        a.ids.push_back(id);
+        emit(stops.push(utf8.push(model.tokenizer().bytes(id)), stopped));
+        if (stopped) a.finish = "stop";
+        if (stopped || a.ids.size() == args.n) break;
+        if (context.length(0) == context.context()) break;
+        const Row row{0, id, true};
+        RIDGE_TRY(context.pass({&row, 1}));
+    }
+    a.decode_s = seconds_now() - ready;
+    bool hit = false;
+    std::string tail = stops.push(utf8.finish(), hit);
+    emit(tail + stops.rest());
+    return a;
 }
+
+// Share of the time that the work would take at the machine's roofs.
+double roof_share(double gb, double seconds, double roof_gb_s) {
+    return seconds > 0 && roof_gb_s > 0 ? gb / roof_gb_s / seconds : 0.0;
+}
+
+void print_stats(Model& model, Context& context, const Answer& a) {
+    const double gb = static_cast<double>(model.bytes_per_token()) / 1e9;
+    const size_t steps = a.ids.empty() ? 0 : a.ids.size() - 1;
+    const double decode = steps > 0 ? static_cast<double>(steps) / a.decode_s : 0.0;
+    RoofMeter meter(model.team(), context.threads_decode());
+    const Roofs roofs = meter.measure(0.5);
+    const double tops = static_cast<double>(product_ops(model.program())) * a.prompt_tokens / 1e9;
+    fmt::print(
+        stderr,
+        "\nprefill  {:8.1f} tokens/s  ({} tokens; {:.0f} % of the int8 roof, {:.0f} GOP/s)\n",
+        a.prompt_tokens / a.prefill_s, a.prompt_tokens,
+        100.0 * roof_share(tops, a.prefill_s, roofs.int8_gop_s), roofs.int8_gop_s);
+    fmt::print(stderr,
+               "decode   {:8.1f} tokens/s  ({} tokens; {:.1f} MB a token, {:.1f} GB/s, {:.0f} % of "
+               "the read roof, {:.1f} GB/s)\n",
+               decode, steps, gb * 1e3, gb * decode,
+               100.0 * roof_share(gb * static_cast<double>(steps), a.decode_s, roofs.read_gb_s),
+               roofs.read_gb_s);
+}
+
+void print_json(const Model& model, const RunArgs& args, const std::vector<int32_t>& ids,
+                const Answer& a) {
+    nlohmann::json j;
+    j["model"] = model.file().path();
+    j["prompt_ids"] = ids;
+    j["ids"] = a.ids;
+    j["text"] = a.text;
+    j["finish"] = a.finish;
+    j["prompt_tokens"] = a.prompt_tokens;
+    j["tokens"] = a.ids.size();
+    j["prefill_s"] = a.prefill_s;
+    j["decode_s"] = a.decode_s;
+    j["bytes_per_token"] = model.bytes_per_token();
+    j["activations"] = args.engine.activations;
+    fmt::print("{}\n", j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Status read_prompt(RunArgs& args) {
+    if (args.prompt_file.empty()) return {};
+    RIDGE_ASSIGN(args.prompt, read_text(args.prompt_file));
+    return {};
+}
+
+int run(RunArgs& args) {
+    if (const Status s = read_prompt(args); !s) return complain(s.error());
+    for (const std::string& s : args.stop)
+        if (s.empty()) return complain("a stop string must not be empty");
+    auto options = model_options(args.engine);
+    if (!options) return complain(options.error());
+    auto model = load_model(args.engine, std::move(*options));
+    if (!model) return complain(model.error());
+    Model& m = **model;
+
+    ThreadProfile profile = ThreadProfile::load();
+    ContextOptions c;
+    c.context = args.engine.context;
+    c.threads_decode = args.engine.threads != 0 ? args.engine.threads
+                                                : profile.decode_threads(m.bytes_per_token());
+    c.threads_prefill = args.engine.threads_prefill != 0 ? args.engine.threads_prefill
+                        : args.engine.threads != 0       ? args.engine.threads
+                                                   : profile.prefill_threads(m.bytes_per_token());
+    auto context = Context::create(m, c);
+    if (!context) return complain(context.error());
+    const auto ids = prompt_ids(m, args);
+    if (!ids) return complain(ids.error());
+    if (ids->empty()) return complain("the prompt is empty; give one with -p TEXT or -f FILE");
+    if (ids->size() > (*context)->context())
+        return complain(
+            fmt::format("the prompt has {} tokens, the context {}; make it larger with "
+                        "-c {}",
+                        ids->size(), (*context)->context(), ids->size() + args.n));
+    catch_interrupts();
+    const auto answer = generate(m, **context, args, *ids);
+    if (!answer) return complain(answer.error());
+    if (args.json)
+        print_json(m, args, *ids, *answer);
+    else
+        fmt::print("\n");
+    std::fflush(stdout);
+    if (args.stats) print_stats(m, **context, *answer);
+    if (answer->ids.size() > 16 && answer->decode_s > 0) {
+        profile.record_decode((*context)->threads_decode(),
+                              static_cast<double>(answer->ids.size()) / answer->decode_s,
+                              m.bytes_per_token());
+        (void)profile.save();  // a hint; losing it costs nothing
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        return complain("the output could not be written");
+    return std::string_view(answer->finish) == "interrupt" ? 130 : 0;
+}
+
+}  // namespace
+
 void add_run(CLI::App& app, int& code) {
-    auto a = std::make_shared<Args>();
-    CLI::App* v = app.add_subcommand("run", "continue a prompt");
-    v->add_option("model", a->model)->required();
-    v->add_option("-p", a->prompt);
-    v->add_option("-n", a->n);
-    v->add_option("-t", a->threads);
-    v->add_option("--activations", a->act);
-    v->add_option("--kernels", a->kernels);
-    v->add_flag("--special", a->chat);
+    auto a = std::make_shared<RunArgs>();
+    CLI::App* v = app.add_subcommand("run", "Continue a prompt, or answer it with --chat");
+    add_engine_options(*v, a->engine);
+    v->add_option("-p,--prompt", a->prompt, "the prompt");
+    v->add_option("-f,--file", a->prompt_file,
+                  "read the prompt from a file (- for standard input)");
+    v->add_option("-n,--tokens", a->n, "tokens to generate at most")
+        ->check(CLI::Range(0u, 1u << 24));
+    v->add_flag("--chat", a->chat, "apply the model's chat format");
+    v->add_option("--system", a->system, "system message (with --chat)");
+    v->add_option("--temp", a->sampling.temperature, "temperature; 0 = greedy (default)");
+    v->add_option("--top-k", a->sampling.top_k, "sample among the k best; 0 = all");
+    v->add_option("--top-p", a->sampling.top_p, "sample among the best that make up this share");
+    v->add_option("--min-p", a->sampling.min_p, "drop tokens below this share of the best");
+    v->add_option("--seed", a->sampling.seed, "seed of the sampler");
+    v->add_option("--stop", a->stop, "end at this text (may be repeated)")->allow_extra_args(false);
+    v->add_flag("--ignore-eos", a->ignore_eos, "go on past the end token");
+    v->add_flag("--json", a->json, "one JSON object instead of a stream");
+    v->add_flag("--stats", a->stats, "speed and share of this machine's roofs, on standard error");
     v->callback([a, &code] { code = run(*a); });
 }
-}
+
+}  // namespace ridge::cli

@@ -6,5 +6,6 @@
 namespace ridge::cli {
 
 void add_run(CLI::App& app, int& code);
+void add_tokenize(CLI::App& app, int& code);
 
 }  // namespace ridge::cli

@@ -1,0 +1,173 @@
+#include "cli/common.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/names.hpp"
+
+namespace ridge::cli {
+
+namespace fs = std::filesystem;
+
+int complain(const std::string& message) {
+    std::fflush(stdout);
+    fmt::print(stderr, "ridge: {}\n", message);
+    return 1;
+}
+
+int complain(const Error& error) {
+    return complain(error.message);
+}
+
+void add_engine_options(CLI::App& verb, EngineArgs& a, bool positional_model) {
+    if (positional_model)
+        verb.add_option("model", a.model, "GGUF file, or the name of one in the model folder")
+            ->required();
+    verb.add_option("-t,--threads", a.threads, "threads (default: from this machine's profile)")
+        ->check(CLI::Range(0, 256));
+    verb.add_option("--threads-prefill", a.threads_prefill, "threads for prompts (default: as -t)")
+        ->check(CLI::Range(0, 256));
+    verb.add_option("-c,--ctx", a.context, "context in tokens (default: the model's, at most 4096)")
+        ->check(CLI::Range(0, 1 << 24));
+    verb.add_option("--chunk", a.chunk, "tokens of a prompt computed together")
+        ->check(CLI::Range(1, 8192));
+    verb.add_option("--cache-type", a.cache_type, "KV cache: bf16, f16, f32 or int8");
+    verb.add_option("--activations", a.activations,
+                    "q8 (int8 products) or f32 (oracle: nothing but the weights is rounded)");
+    verb.add_option("--kernels", a.kernels, "force a kernel set: avx512, avx2 or ref");
+}
+
+Result<KvType> parse_kv_type(const std::string& name) {
+    constexpr std::pair<const char*, KvType> types[] = {{"bf16", KvType::bf16},
+                                                        {"f16", KvType::f16},
+                                                        {"f32", KvType::f32},
+                                                        {"int8", KvType::int8},
+                                                        {"q8_0", KvType::int8}};
+    for (const auto& [text, type] : types)
+        if (name == text) return type;
+    return fail(ErrorCode::invalid_argument,
+                "unknown cache type '" + name + "'; choose one of bf16, f16, f32, int8");
+}
+
+std::string model_folder() {
+    if (const char* models = std::getenv("RIDGE_MODELS")) return models;
+    if (const char* home = std::getenv("HOME")) return std::string(home) + "/.cache/ridge";
+    return {};
+}
+
+Result<std::string> find_model(const std::string& name) {
+    std::error_code error;
+    if (fs::exists(name, error)) return name;
+    const std::string folder = model_folder();
+    std::vector<std::string> there;
+    if (name.find('/') == std::string::npos && !folder.empty()) {
+        for (const auto& entry : fs::directory_iterator(folder, error)) {
+            const std::string file = entry.path().filename().string();
+            if (!file.ends_with(".gguf")) continue;
+            if (file == name || file == name + ".gguf") return entry.path().string();
+            there.push_back(file);
+        }
+    }
+    // Beside the path that was meant, or in the model folder: the nearest name by edit distance.
+    const fs::path path(name);
+    const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    for (const auto& entry : fs::directory_iterator(parent, error))
+        if (entry.path().extension() == ".gguf")
+            there.push_back(
+                (path.has_parent_path() ? entry.path() : entry.path().filename()).string());
+    const std::string near = nearest_name(name, there);
+    return fail(ErrorCode::not_found,
+                "there is no file '" + name + "'" +
+                    (near.empty() ? std::string("; give the path of a GGUF file")
+                                  : "; did you mean '" + near + "'?"));
+}
+
+Result<ModelOptions> model_options(const EngineArgs& a) {
+    ModelOptions o;
+    if (a.activations != "q8" && a.activations != "f32")
+        return fail(ErrorCode::invalid_argument,
+                    "unknown activations '" + a.activations + "'; choose q8 or f32");
+    o.f32_activations = a.activations == "f32";
+    o.kernels = a.kernels;
+    RIDGE_ASSIGN(o.kv, parse_kv_type(a.cache_type));
+    o.threads = std::max(a.threads, a.threads_prefill);
+    o.chunk = a.chunk;
+    return o;
+}
+
+Result<std::unique_ptr<Model>> load_model(const EngineArgs& args, ModelOptions options) {
+    RIDGE_ASSIGN(const std::string path, find_model(args.model));
+    const bool show = error_is_terminal();
+    bool shown = false;
+    int last = -1;
+    const double begin = seconds_now();
+    if (show)
+        options.progress = [&](double share) {
+            const int percent = static_cast<int>(share * 100.0);
+            if (percent == last || seconds_now() - begin < 0.3) return;
+            last = percent;
+            shown = true;
+            fmt::print(stderr, "\rloading {:3d} %", percent);
+            std::fflush(stderr);
+        };
+    auto model = Model::load(path, std::move(options));
+    if (shown) fmt::print(stderr, "\r\033[K");
+    return model;
+}
+
+Result<std::string> read_text(const std::string& path) {
+    std::FILE* f = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+    if (f == nullptr)
+        return fail(ErrorCode::not_found, "the file '" + path + "' cannot be read; check its name");
+    std::string text;
+    char buffer[65536];
+    for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, f)) > 0;) text.append(buffer, n);
+    const bool bad = std::ferror(f) != 0;
+    if (f != stdin) std::fclose(f);
+    if (bad) return fail(ErrorCode::io, "reading '" + path + "' failed; is it a regular file?");
+    return text;
+}
+
+namespace {
+
+volatile sig_atomic_t interrupts = 0;
+
+void on_interrupt(int) {
+    interrupts = interrupts + 1;
+    if (interrupts > 1) _exit(130);
+}
+
+}  // namespace
+
+void catch_interrupts() {
+    struct sigaction action = {};
+    action.sa_handler = on_interrupt;
+    sigaction(SIGINT, &action, nullptr);
+}
+bool interrupted() {
+    return interrupts > 0;
+}
+void clear_interrupt() {
+    interrupts = 0;
+}
+
+bool error_is_terminal() {
+    return isatty(STDERR_FILENO) == 1;
+}
+bool output_is_terminal() {
+    return isatty(STDOUT_FILENO) == 1;
+}
+
+double seconds_now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+}  // namespace ridge::cli

@@ -1,0 +1,58 @@
+// What the verbs share: error texts, loading with progress, stop by Ctrl-C.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "runtime/model.hpp"
+
+namespace ridge::cli {
+
+// Prints "ridge: MESSAGE" to standard error; returns the exit code 1.
+int complain(const Error& error);
+int complain(const std::string& message);
+
+// Options that every verb which runs a model takes.
+struct EngineArgs {
+    std::string model;
+    std::string activations = "q8";
+    std::string kernels;
+    std::string cache_type = "bf16";
+    uint32_t threads = 0;          // 0 = chosen from the machine's profile
+    uint32_t threads_prefill = 0;  // 0 = as threads
+    uint32_t context = 0;
+    uint32_t chunk = 512;
+};
+
+// Adds the options to a verb; without `positional_model` MODEL is left to the caller.
+void add_engine_options(CLI::App& verb, EngineArgs& args, bool positional_model = true);
+
+Result<KvType> parse_kv_type(const std::string& name);
+
+// The file a user means: a path, or the name of a file in the model cache folder. Error text names
+// both places and near misses.
+Result<std::string> find_model(const std::string& name);
+
+// ModelOptions from the arguments, with a progress line on a terminal. Errors: unknown names.
+Result<ModelOptions> model_options(const EngineArgs& args);
+Result<std::unique_ptr<Model>> load_model(const EngineArgs& args, ModelOptions options);
+
+// Folder of cached models: $RIDGE_MODELS, else ~/.cache/ridge; empty where neither is known.
+std::string model_folder();
+
+// A whole file; "-" is standard input. Error: not_found, io.
+Result<std::string> read_text(const std::string& path);
+
+// Ctrl-C: the first sets a flag that interrupted() reads, the second ends the program (exit 130).
+void catch_interrupts();
+bool interrupted();
+void clear_interrupt();
+
+// Is standard error / standard output a terminal?
+bool error_is_terminal();
+bool output_is_terminal();
+
+double seconds_now();  // monotonic
+
+}  // namespace ridge::cli
