@@ -38,8 +38,7 @@ json read_file(const std::string& path) {
     std::string text(static_cast<size_t>(size), '\0');
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (!in) return json::object();
-    // The parser recurses no deeper than the nesting of its own format, but the copy of a deep
-    // document would: only three levels are ours.
+    // Values deeper than ours are dropped while parsing, so that nothing nested deep is ever held.
     json file =
         json::parse(text, [](int depth, json::parse_event_t, json&) { return depth <= 5; }, false);
     if (!file.is_object()) return json::object();
