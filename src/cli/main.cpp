@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     int code = 0;
     ridge::cli::add_run(app, code);
     ridge::cli::add_tokenize(app, code);
+    ridge::cli::add_perplexity(app, code);
     CLI11_PARSE(app, argc, argv);
     return code;
 }
