@@ -58,10 +58,10 @@ inline VocabMaker byte_level_vocab(std::string pre) {
     return vocab;
 }
 
-constexpr int32_t kFirstByte = 3;     // id of <0x00> in sentencepiece_vocab()
-constexpr int32_t kFirstPiece = 259;  // the next free id
+constexpr int32_t kFirstByte = 3;  // id of <0x00> in sentencepiece_vocab()
+constexpr int32_t kMarkId = 259;   // id of U+2581
 
-// "llama" as Llama 2 has it: <unk> 0, <s> 1, </s> 2, the bytes, and nothing else yet.
+// "llama" as Llama 2 has it: <unk> 0, <s> 1, </s> 2, the bytes, U+2581, and nothing else yet.
 inline VocabMaker sentencepiece_vocab(bool space_prefix) {
     VocabMaker vocab("llama");
     vocab.add("<unk>", TokenType::unknown);
@@ -71,6 +71,7 @@ inline VocabMaker sentencepiece_vocab(bool space_prefix) {
     for (size_t b = 0; b < 256; ++b) {
         vocab.add(std::string("<0x") + hex[b >> 4] + hex[b & 15] + ">", TokenType::byte);
     }
+    vocab.add("\xE2\x96\x81", TokenType::normal, -1);
     vocab.data.unk = 0;
     vocab.data.bos = 1;
     vocab.data.eos = 2;
