@@ -148,7 +148,7 @@ TEST(ThreadTeam, OneCoreForAllThreads) {
         const auto start = std::chrono::steady_clock::now();
         check_sums(team, 3);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-        EXPECT_LT(took.count(), 20.0);
+        EXPECT_LT(took.count(), 25.0);
         EXPECT_GT(team.parks(0) + team.parks(1) + team.parks(2), rounds / 2);
     }
     ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
@@ -191,7 +191,7 @@ TEST(ThreadTeam, TimingCountsTheWait) {
     } job{&team, 0};
     const auto body = [](void* ctx, unsigned thread) {
         Job& j = *static_cast<Job*>(ctx);
-        if (thread == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (thread == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
         const uint64_t waited = j.team->barrier(thread);
         if (thread == 0) j.returned = waited;
     };
@@ -203,7 +203,7 @@ TEST(ThreadTeam, TimingCountsTheWait) {
     EXPECT_GT(job.returned, 10'000'000u);
     EXPECT_EQ(team.wait_ns(0), job.returned);
     EXPECT_LT(team.wait_ns(1), team.wait_ns(0));
-    EXPECT_GE(team.parks(0), 1u) << "a wait of 20 ms must sleep";
+    EXPECT_GE(team.parks(0), 1u) << "so long a wait must sleep";
     team.set_timing(true);
     EXPECT_EQ(team.wait_ns(0), 0u) << "totals start anew";
 }
