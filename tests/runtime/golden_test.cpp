@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "runtime/model.hpp"
-#include "support/random_model.hpp"
+#include "support/engine.hpp"
 
 namespace ridge {
 namespace {
@@ -26,25 +26,6 @@ std::vector<float> golden_logits(const std::string& name) {
     std::vector<float> logits(bytes.size() / 4);
     std::memcpy(logits.data(), bytes.data(), logits.size() * 4);
     return logits;
-}
-
-// Logits of every position of `tokens`, chunk rows a pass.
-std::vector<float> all_logits(Context& c, std::span<const int32_t> tokens, uint32_t chunk) {
-    std::vector<float> out;
-    std::vector<Row> rows;
-    for (size_t i = 0; i < tokens.size(); i += chunk) {
-        rows.clear();
-        for (size_t j = i; j < std::min(i + chunk, tokens.size()); ++j)
-            rows.push_back({0, tokens[j], true});
-        const Status s = c.pass(rows);
-        EXPECT_TRUE(s.has_value()) << s.error().message;
-        if (!s) return out;
-        for (uint32_t r = 0; r < rows.size(); ++r) {
-            const auto l = c.logits(r);
-            out.insert(out.end(), l.begin(), l.end());
-        }
-    }
-    return out;
 }
 
 class Golden : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
@@ -74,7 +55,7 @@ TEST_P(Golden, LogitsEqualTransformers) {
         if (chunk == 1 && config.tokens.size() > 100 && set == "ref") continue;
         auto context = Context::create(**model, context_options);
         ASSERT_TRUE(context.has_value()) << context.error().message;
-        const std::vector<float> got = all_logits(**context, config.tokens, chunk);
+        const std::vector<float> got = test::all_logits(**context, config.tokens, chunk);
         ASSERT_EQ(got.size(), want.size());
         double worst = 0.0;
         size_t where = 0;
@@ -91,14 +72,15 @@ TEST_P(Golden, LogitsEqualTransformers) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, Golden,
-    testing::Combine(testing::ValuesIn(golden_names()), testing::Values("avx512", "avx2", "ref")),
-    [](const auto& info) {
-        std::string name = std::get<0>(info.param) + "_" + std::get<1>(info.param);
-        std::replace(name.begin(), name.end(), '-', '_');
-        return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Models, Golden,
+                         testing::Combine(testing::ValuesIn(golden_names()),
+                                          testing::Values("avx512", "avx2", "ref")),
+                         [](const auto& info) {
+                             std::string name =
+                                 std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
 
 }  // namespace
 }  // namespace ridge
