@@ -10,7 +10,14 @@ import re
 import sys
 import xml.etree.ElementTree
 
+# What GoogleTest frames every test with.
+FRAME = re.compile(r"Running main|Note: Google Test|\[[-= ]|\[  (PASSED|FAILED)  \] \d|\[ RUN| *\d+ FAILED TEST|$")
 SKIP_REASON = re.compile(r": Skipped\n(.*)")
+
+
+def short(name):
+    """Without the parameter's bytes that GoogleTest appends."""
+    return name.split("  # GetParam")[0]
 
 
 def main():
@@ -23,13 +30,14 @@ def main():
         output = case.findtext("system-out") or ""
         if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
             reason = SKIP_REASON.search(output)
-            reasons.setdefault(reason.group(1).strip() if reason else "no reason given", []).append(case.get("name"))
+            reasons.setdefault(reason.group(1).strip() if reason else "no reason given", []).append(short(case.get("name")))
         elif case.get("status") == "run" and case.find("failure") is None:
             passed += 1
         else:
             failed += 1
-            print(f"-- FAILED {case.get('name')}")
-            print("\n".join(output.rstrip().splitlines()[-arguments.limit:]))
+            print(f"-- FAILED {short(case.get('name'))}")
+            lines = [line for line in output.splitlines() if not FRAME.match(line)]
+            print("\n".join(lines[-arguments.limit:]))
     for reason, names in sorted(reasons.items()):
         print(f"-- skipped {len(names)}: {reason} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})")
     print(passed, failed, sum(map(len, reasons.values())))
