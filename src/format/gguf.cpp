@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
+#include <iterator>
 
 #include "format/gguf_impl.hpp"
 

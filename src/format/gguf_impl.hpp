@@ -1,7 +1,7 @@
 // What a GgufFile holds; shared by the files that implement it. Internal.
 #pragma once
 
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "format/gguf_parse.hpp"
@@ -11,8 +11,9 @@ namespace ridge {
 struct GgufFile::Impl {
     std::vector<MappedFile> parts;
     gguf::Contents contents;  // metadata of the first part, tensors of all
-    std::unordered_map<std::string_view, size_t> value_index;
-    std::unordered_map<std::string_view, size_t> tensor_index;
+    // ordered maps: names in a file may be made to collide in any hash that is known
+    std::map<std::string_view, size_t> value_index;
+    std::map<std::string_view, size_t> tensor_index;
 
     // The value of `key`, or nullptr.
     const gguf::Value* value(std::string_view key) const {

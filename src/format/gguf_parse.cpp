@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <unordered_set>
+#include <set>
 
 #include "base/checked.hpp"
 #include "base/cursor.hpp"
@@ -29,7 +29,7 @@ class Parser {
 
     Result<Contents> run() {
         RIDGE_TRY(header());
-        std::unordered_set<std::string_view> seen;
+        std::set<std::string_view> seen;  // no hash that names could be made to collide in
         for (uint64_t i = 0; i < n_values_; ++i) {
             std::string_view key;
             RIDGE_TRY(name(key, max_key_bytes, "metadata key"));

@@ -50,27 +50,41 @@ std::string scalar_text(const Value& value) {
     }
 }
 
-// Quoted, control characters escaped, shortened on a code point's border.
+// Bytes of the printable UTF-8 character at the start of `text`; 0 when it is none: a control
+// character (also U+0080 to U+009F), or not UTF-8.
+size_t printable_length(std::string_view text) {
+    const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = at(0);
+    if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+    const size_t length = lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : 4;
+    if (lead < 0xc2 || lead > 0xf4 || length > text.size()) return 0;
+    for (size_t i = 1; i < length; ++i)
+        if ((at(i) & 0xc0) != 0x80) return 0;
+    const unsigned char second = at(1);
+    const bool control = lead == 0xc2 && second < 0xa0;
+    const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+    const bool beyond = (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f);
+    return control || overlong || beyond ? 0 : length;
+}
+
+// Quoted; always printable UTF-8, whatever the bytes are; shortened to about `limit` bytes.
 std::string string_text(std::string_view text, size_t limit) {
-    size_t end = text.size();
-    if (end > limit) {
-        end = limit;
-        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    }
     std::string out = "\"";
-    for (const char c : text.substr(0, end)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\')
-            (out += '\\') += c;
-        else if (c == '\n')
+    size_t i = 0;
+    while (i < text.size() && i < limit) {
+        const size_t length = printable_length(text.substr(i));
+        if (text[i] == '"' || text[i] == '\\')
+            (out += '\\') += text[i];
+        else if (length > 0)
+            out += text.substr(i, length);
+        else if (text[i] == '\n')
             out += "\\n";
-        else if (byte < 0x20 || byte == 0x7f)
-            out += fmt::format("\\x{:02x}", byte);
         else
-            out += c;
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
+        i += length > 0 ? length : 1;
     }
     out += '"';
-    if (end < text.size()) out += fmt::format("... ({} bytes)", text.size());
+    if (i < text.size()) out += fmt::format("... ({} bytes)", text.size());
     return out;
 }
 

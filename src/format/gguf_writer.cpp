@@ -126,8 +126,7 @@ Status GgufWriter::add_tensor(std::string_view name, DType type, std::vector<uin
     };
     if (name.empty() || name.size() > gguf::max_tensor_name_bytes) return bad("has an unfit name");
     if (dims.empty() || dims.size() > 4) return bad("must have 1 to 4 dimensions");
-    if (std::ranges::any_of(tensors_, [&](const Tensor& t) { return t.name == name; }))
-        return bad("is added twice");
+    if (names_.contains(name)) return bad("is added twice");
     if (dims[0] % info(type).block != 0)
         return bad("has rows that its type's block does not divide");
     uint64_t rows = 1;
@@ -137,6 +136,7 @@ Status GgufWriter::add_tensor(std::string_view name, DType type, std::vector<uin
     if (dims[0] == 0 || rows == 0) return bad("has a dimension of 0");
     if (!checked_mul(row_bytes(type, dims[0]), rows, bytes) || bytes > INT64_MAX)
         return bad("is too large");
+    names_.emplace(name);
     tensors_.push_back({std::string(name), type, std::move(dims), rows, bytes, std::move(source)});
     return {};
 }

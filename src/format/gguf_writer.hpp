@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,6 +101,7 @@ class GgufWriter {
 
     std::vector<std::pair<std::string, std::string>> values_;
     std::vector<Tensor> tensors_;
+    std::set<std::string, std::less<>> names_;  // of tensors_
 };
 
 }  // namespace ridge

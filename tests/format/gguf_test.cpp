@@ -151,7 +151,10 @@ TEST(Gguf, AbsentKeysAndTensorsAreNotFound) {
 TEST(Gguf, DescribesValuesInOneLine) {
     using gguf::ValueType;
     test::Bytes b;
-    b.header(0, 5);
+    b.header(0, 7);
+    b.string("a.bytes").type(ValueType::string);
+    b.string("\xc3\xa9\xff\x1b[\xc2\x9b\xe0\x80\x80\xed\xa0\x80\xf0\x9f\x98\x80\xe2\x82");
+    b.string("a.long").type(ValueType::string).string(std::string(159, 'x') + "\xc3\xa9yz");
     b.value("a.flag", ValueType::boolean, uint8_t{1});
     b.value("a.half", ValueType::f32, 0.5f);
     b.string("a.text").type(ValueType::string).string("two\nlines \"quoted\"");
@@ -162,6 +165,10 @@ TEST(Gguf, DescribesValuesInOneLine) {
     const test::TempDir dir;
     auto file = GgufFile::open(dir.write("d.gguf", b.text()));
     ASSERT_TRUE(file) << file.error().message;
+    EXPECT_EQ(file->describe("a.bytes"),
+              "\"\xc3\xa9\\xff\\x1b["
+              "\\xc2\\x9b\\xe0\\x80\\x80\\xed\\xa0\\x80\xf0\x9f\x98\x80\\xe2\\x82\"");
+    EXPECT_EQ(file->describe("a.long"), "\"" + std::string(159, 'x') + "\xc3\xa9\"... (163 bytes)");
     EXPECT_EQ(file->describe("a.flag"), "true");
     EXPECT_EQ(file->describe("a.half"), "0.5");
     EXPECT_EQ(file->describe("a.text"), "\"two\\nlines \\\"quoted\\\"\"");
