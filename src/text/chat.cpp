@@ -150,11 +150,9 @@ void write_gemma(Writer& out, const ChatFormat& format, std::span<const ChatMess
     }
 }
 
-}  // namespace
-
-Result<ChatFormat> detect_chat_format(const VocabData& vocab) {
-    const std::string where = vocab.source.empty() ? "vocabulary" : vocab.source;
-    const std::string_view source = vocab.chat_template;
+// has(marker): whether the vocabulary has that token.
+template <typename Has>
+Result<ChatFormat> detect(std::string_view source, std::string_view where, Has has) {
     if (source.empty()) {
         return fail(ErrorCode::unsupported,
                     fmt::format("{}: has no chat template (a base model?); run it without a chat "
@@ -175,7 +173,7 @@ Result<ChatFormat> detect_chat_format(const VocabData& vocab) {
     }
     const Markers markers = markers_of(format.family);
     for (const std::string_view marker : {markers.open, markers.close}) {
-        if (std::find(vocab.tokens.begin(), vocab.tokens.end(), marker) == vocab.tokens.end()) {
+        if (!has(marker)) {
             return fail(ErrorCode::bad_file,
                         fmt::format("{}: its chat template writes {}, which the vocabulary does "
                                     "not have; convert the model again",
@@ -183,6 +181,19 @@ Result<ChatFormat> detect_chat_format(const VocabData& vocab) {
         }
     }
     return format;
+}
+
+}  // namespace
+
+Result<ChatFormat> detect_chat_format(const VocabData& vocab) {
+    return detect(vocab.chat_template, vocab.source, [&](std::string_view marker) {
+        return std::find(vocab.tokens.begin(), vocab.tokens.end(), marker) != vocab.tokens.end();
+    });
+}
+
+Result<ChatFormat> detect_chat_format(const Tokenizer& tokenizer) {
+    return detect(tokenizer.chat_template(), tokenizer.source(),
+                  [&](std::string_view marker) { return tokenizer.find(marker) >= 0; });
 }
 
 std::vector<int32_t> encode_chat(const Tokenizer& tokenizer, const ChatFormat& format,

@@ -37,6 +37,8 @@ struct ChatFormat {
 // Errors: unsupported, naming the formats there are (no template: a base model; a template of
 // another family; or the vocabulary lacks a marker).
 Result<ChatFormat> detect_chat_format(const VocabData& vocab);
+// The same from what the tokenizer keeps of its vocabulary.
+Result<ChatFormat> detect_chat_format(const Tokenizer& tokenizer);
 
 // The conversation as ids, BOS included where the model wants it. With add_generation_prompt it
 // ends with the opening of the assistant's turn.

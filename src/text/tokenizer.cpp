@@ -21,15 +21,11 @@ uint32_t priority_of(float score) {
     return ~ascending;
 }
 
-std::string where(const VocabData& vocab) {
-    return vocab.source.empty() ? "vocabulary" : vocab.source;
-}
-
 template <typename... Args>
 tl::unexpected<Error> bad(const VocabData& vocab, fmt::format_string<Args...> what,
                           Args&&... args) {
     return fail(ErrorCode::bad_file,
-                fmt::format("{}: the tokenizer {}; convert the model again", where(vocab),
+                fmt::format("{}: the tokenizer {}; convert the model again", vocab.source,
                             fmt::format(what, std::forward<Args>(args)...)));
 }
 
@@ -202,15 +198,17 @@ Result<Tokenizer> Tokenizer::create(const VocabData& vocab) {
             return fail(ErrorCode::unsupported,
                         fmt::format("{}: pre-tokenizer \"{}\" (tokenizer.ggml.pre) is not "
                                     "supported; ridge has {}",
-                                    where(vocab), vocab.pre, pre_tokenizer_names()));
+                                    vocab.source, vocab.pre, pre_tokenizer_names()));
         }
         impl->pre = *pre;
     } else {
         return fail(ErrorCode::unsupported,
                     fmt::format("{}: tokenizer \"{}\" (tokenizer.ggml.model) is not supported; "
                                 "ridge has gpt2 (byte-level BPE) and llama (SentencePiece)",
-                                where(vocab), vocab.model));
+                                vocab.source, vocab.model));
     }
+    impl->chat_template = vocab.chat_template;
+    impl->source = vocab.source;
     RIDGE_TRY(check_shape(vocab));
     RIDGE_TRY(impl->set_specials(vocab));
     RIDGE_TRY(impl->set_tokens(vocab));
@@ -259,6 +257,14 @@ bool Tokenizer::adds_bos() const {
 
 int32_t Tokenizer::size() const {
     return static_cast<int32_t>(impl_->count());
+}
+
+std::string_view Tokenizer::chat_template() const {
+    return impl_->chat_template;
+}
+
+std::string_view Tokenizer::source() const {
+    return impl_->source;
 }
 
 size_t Tokenizer::memory_bytes() const {

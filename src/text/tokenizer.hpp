@@ -55,6 +55,9 @@ class Tokenizer {
     bool adds_bos() const;
     int32_t size() const;
 
+    std::string_view chat_template() const;  // the file's; empty: none
+    std::string_view source() const;         // path of the file
+
     size_t memory_bytes() const;  // what the tables hold
 
   private:

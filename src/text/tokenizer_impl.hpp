@@ -21,6 +21,9 @@ struct Tokenizer::Impl {
     int32_t eos = -1;
     int32_t unk = -1;
 
+    std::string chat_template;
+    std::string source;
+
     text::StringPool raw;    // as in the file
     text::StringPool bytes;  // what the tokens stand for
     std::vector<TokenType> types;

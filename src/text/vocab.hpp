@@ -40,8 +40,8 @@ struct VocabData {
     bool add_bos = false;
     bool add_eos = false;
     bool add_space_prefix = false;
-    std::string chat_template;  // empty: none
-    std::string source;         // path of the file, for error texts
+    std::string chat_template;          // empty: none
+    std::string source = "vocabulary";  // path of the file, for error texts
 };
 
 // Reads "tokenizer.*" with llama.cpp's defaults for what is absent: a "llama" vocabulary has BOS 1,

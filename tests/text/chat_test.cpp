@@ -49,6 +49,16 @@ Tokenizer make(const test::VocabMaker& vocab) {
 std::string detect(test::VocabMaker vocab, std::string chat_template) {
     vocab.data.chat_template = std::move(chat_template);
     const auto format = detect_chat_format(vocab.data);
+    const auto tokenizer = Tokenizer::create(vocab.data);
+    if (!tokenizer) return "no tokenizer";
+    const auto again = detect_chat_format(*tokenizer);
+    EXPECT_EQ(format.has_value(), again.has_value());
+    if (format && again) {
+        EXPECT_EQ(format->family, again->family);
+        EXPECT_EQ(format->default_system, again->default_system);
+    } else if (!format && !again) {
+        EXPECT_EQ(format.error().message, again.error().message);
+    }
     if (!format) return "error: " + format.error().message;
     return (format->family == kGemma ? "gemma|" : "chatml|") + format->default_system;
 }
