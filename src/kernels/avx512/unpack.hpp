@@ -66,26 +66,30 @@ struct Unpacker {
             }
         }
         if constexpr (spec.high_bits == 1) {
-            // bit j of H to bit low_bits of V_j; 0xF8: a or (b and c)
+            // bit j of H to bit low_bits of V_j
             constexpr int at_bit = spec.low_bits;
             const __m512i mask = _mm512_set1_epi8(static_cast<char>(1 << at_bit));
             const __m512i h = _mm512_load_si512(high + block * high_block);
+            // Unrolled, so that the shift counts are constants.
+#pragma GCC unroll 8
             for (int j = 0; j < 8; ++j) {
                 const __m512i moved = j < at_bit
                                           ? _mm512_slli_epi16(h, static_cast<unsigned>(at_bit - j))
                                           : _mm512_srli_epi16(h, static_cast<unsigned>(j - at_bit));
-                v[j] = _mm512_ternarylogic_epi32(v[j], moved, mask, 0xF8);
+                v[j] = _mm512_or_si512(v[j], _mm512_and_si512(moved, mask));
             }
         } else if constexpr (spec.high_bits == 2) {
             const __m512i mask = _mm512_set1_epi8(0x30);
+#pragma GCC unroll 2
             for (int i = 0; i < 2; ++i) {
                 const __m512i h =
                     _mm512_load_si512(high + block * high_block + 64 * static_cast<size_t>(i));
+#pragma GCC unroll 4
                 for (int j = 0; j < 4; ++j) {
                     const __m512i moved =
                         j < 2 ? _mm512_slli_epi16(h, static_cast<unsigned>(4 - 2 * j))
                               : _mm512_srli_epi16(h, static_cast<unsigned>(2 * j - 4));
-                    v[4 * i + j] = _mm512_ternarylogic_epi32(v[4 * i + j], moved, mask, 0xF8);
+                    v[4 * i + j] = _mm512_or_si512(v[4 * i + j], _mm512_and_si512(moved, mask));
                 }
             }
         }
