@@ -12,15 +12,6 @@
 #include "kernels/avx512/unpack.hpp"
 #include "kernels/contract.hpp"
 
-// GCC 12 at -O3 takes dequantize_group of the types with a 1-bit high plane for a function without
-// effects and drops the calls (the kernel tests show it); opaque to interprocedural passes it
-// stays.
-#if defined(__clang__)
-#define RIDGE_OPAQUE __attribute__((noinline))
-#else
-#define RIDGE_OPAQUE __attribute__((noipa))
-#endif
-
 namespace ridge::avx512 {
 
 // A tile of R rows and NG groups, as tile_f32 and tile_bf16 are called.
@@ -85,7 +76,7 @@ static inline void product_plain(const ProductArgs& p, size_t steps) {
 }
 
 template <DType T>
-RIDGE_OPAQUE static void dequantize_group(const uint8_t* group, size_t k, float* panel) {
+static inline void dequantize_group(const uint8_t* group, size_t k, float* panel) {
     if constexpr (T == DType::bf16) {
         for (size_t pair = 0; pair < (k + 1) / 2; ++pair, panel += 32) {
             const __m512i x = _mm512_load_si512(group + pair * 64);
