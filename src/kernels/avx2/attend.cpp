@@ -4,8 +4,8 @@
 //
 // bf16 pages: elements are widened to f32 and multiplied by FMA, two products a pair in order
 // (tile_bf16.hpp); q and p are rounded to bf16 all the same, so that both sets answer alike. l sums
-// the rounded p. int8 pages: bytes are exact in bf16 and are converted once a span; scales as in
-// avx512. f32 and f16 pages: FMA in f32 (tile_f32.hpp).
+// the rounded p. int8 pages: bytes are exact in f32 and are converted in the tile;
+// scales as in avx512. f32 and f16 pages: FMA in f32 (tile_f32.hpp).
 //
 // A query's bits do not depend on its company: every score and output has its own accumulator,
 // folded in the order of dimensions and keys; in groups of 16 keys that only other queries see, p
@@ -37,8 +37,15 @@ struct Bf16Pages {
         tile_bf16<R, NG>(a, a_stride, b, group, step, steps, out, out_stride);
     }
 };
-struct Int8Pages : Bf16Pages {
+struct Int8Pages {
+    static constexpr size_t pack = 2;
     static constexpr bool scaled = true;
+    static constexpr size_t element = 1;
+    template <int R, int NG>
+    static void tile(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
+                     size_t steps, float* out, size_t out_stride) {
+        tile_bf16<R, NG, int8_t>(a, a_stride, b, group, step, steps, out, out_stride);
+    }
 };
 template <class B>
 struct FloatPages {
@@ -188,44 +195,6 @@ void queries_to_bf16(const AttendArgs& a, uint8_t* out, size_t stride) {
         }
 }
 
-// n bytes, a multiple of 32, to bf16: at most seven significant bits, so exact.
-void bytes_to_bf16(const uint8_t* in, size_t n, uint8_t* out) {
-    for (size_t i = 0; i < n; i += 16) {
-        const auto* at = reinterpret_cast<const __m128i*>(in + i);
-        const __m128i bytes = _mm_loadu_si128(at);
-        const __m256 low = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-        const __m256 high = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 2 * i),
-                            packed(_mm256_srli_epi32(_mm256_castps_si256(low), 16),
-                                   _mm256_srli_epi32(_mm256_castps_si256(high), 16)));
-    }
-}
-
-// K and V of the key groups that any query sees, from bytes to bf16 pages in scratch.
-void convert_int8(const AttendArgs& a, uint8_t* scratch, Operands& x) {
-    uint32_t lo = kv_span;
-    uint32_t hi = 0;
-    for (uint32_t i = 0; i < a.n_q; ++i) {
-        if (a.lo[i] >= a.hi[i]) continue;
-        lo = a.lo[i] < lo ? a.lo[i] : lo;
-        hi = a.hi[i] > hi ? a.hi[i] : hi;
-    }
-    const size_t k_group = 16 * kv_k_rows(a.type, a.head_dim);
-    const size_t v_group = 16 * kv_padded(a.head_dim);
-    uint8_t* v_out = scratch + 2 * kv_span * kv_k_rows(a.type, a.head_dim);
-    const uint8_t* v_in = a.page + kv_v_offset(a.type, a.head_dim);
-    if (lo < hi) {
-        const size_t g0 = lo / 16;
-        const size_t groups = (hi + 15) / 16 - g0;
-        bytes_to_bf16(a.page + g0 * k_group, groups * k_group, scratch + 2 * g0 * k_group);
-        bytes_to_bf16(v_in + g0 * v_group, groups * v_group, v_out + 2 * g0 * v_group);
-    }
-    x.k = scratch;
-    x.v = v_out;
-    x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
-    x.v_scale = x.k_scale + kv_span;
-}
-
 void span(const AttendArgs& a) {
     Operands x{};
     x.q = reinterpret_cast<const uint8_t*>(a.q);
@@ -244,7 +213,8 @@ void span(const AttendArgs& a) {
     x.q = free;
     x.q_stride = stride;
     if (a.type == KvType::bf16) return attend_all<Bf16Pages>(a, x);
-    convert_int8(a, free + attend_max_queries * stride, x);
+    x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
+    x.v_scale = x.k_scale + kv_span;
     attend_all<Int8Pages>(a, x);
 }
 
