@@ -89,12 +89,16 @@ Result<LoweredModel> lower(const Program& program, const GgufFile& file,
     for (size_t i = 0; i < fused.buffers.size(); ++i) {
         const FusedBuffer& b = fused.buffers[i];
         const uint32_t rows = b.head ? options.max_logits : options.max_rows;
-        const size_t row_bytes_padded = round64(b.row_bytes);
+        // An odd number of cache lines a row: rows spread over all cache sets.
+        const size_t row_bytes_padded = round64(b.row_bytes) | 64;
         m.buffers.push_back({b.name, 0, row_bytes_padded, rows});
-        lives[i].bytes = row_bytes_padded * rows;
+        lives[i].bytes = row_bytes_padded * rows + 4096;
     }
     const Placement placed = place_buffers(lives);
-    for (size_t i = 0; i < m.buffers.size(); ++i) m.buffers[i].offset = placed.offsets[i];
+    // Same rows of different buffers at different offsets in a page: a load never waits for a store
+    // that only looks as if it were to the same address.
+    for (size_t i = 0; i < m.buffers.size(); ++i)
+        m.buffers[i].offset = placed.offsets[i] + i % 4 * 1088;
 
     size_t widest = 0;
     for (const LoweredStep& s : m.steps) {

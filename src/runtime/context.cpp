@@ -8,6 +8,11 @@
 namespace ridge {
 namespace {
 
+// Distance of software prefetch in decode, in bytes of a column group's codes. Measured on Zen 5,
+// two threads, 0.6B Q4_0, share of the read roof: none 49 %, 512 50 %, 1024 52 %, 2048 53 %, 4096
+// 52 %, a whole group (9216) 43 %.
+constexpr size_t default_prefetch = 2048;
+
 void port_barrier(void* self, uint32_t thread) {
     static_cast<ThreadTeam*>(self)->barrier(thread);
 }
@@ -38,9 +43,9 @@ Result<std::unique_ptr<Context>> Context::create(Model& model, const ContextOpti
         return fail(ErrorCode::invalid_argument,
                     "a context of " + std::to_string(kv.context) + " tokens is more than 16777216");
     RIDGE_ASSIGN(c->cache_, KvCache::create(lowered, kv));
-    RIDGE_ASSIGN(c->arena_, AlignedBuffer::allocate(lowered.memory.arena_bytes));
+    RIDGE_ASSIGN(c->arena_, AlignedBuffer::allocate(lowered.memory.arena_bytes, true));
     RIDGE_ASSIGN(c->scratch_,
-                 AlignedBuffer::allocate(lowered.memory.scratch_bytes * model.team().size()));
+                 AlignedBuffer::allocate(lowered.memory.scratch_bytes * model.team().size(), true));
     const AttentionShape& a = program.attention;
     RIDGE_ASSIGN(c->partials_,
                  AlignedBuffer::allocate(4ull * partial_rows * a.heads * (c->cache_.spans() + 1) *
@@ -90,6 +95,7 @@ Result<std::unique_ptr<Context>> Context::create(Model& model, const ContextOpti
     e.counters = c->counters_.data();
     e.partials = reinterpret_cast<float*>(c->partials_.data());
     e.finished = c->finished_.data();
+    e.prefetch_bytes = default_prefetch;
     e.port = {&model.team(), port_barrier, port_now};
     e.barriers = &c->pass_barriers_;
     c->set_threads(options.threads_prefill, options.threads_decode);

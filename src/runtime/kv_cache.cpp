@@ -28,7 +28,7 @@ Result<KvCache> KvCache::create(const Lowered& model, const KvOptions& options) 
             c.longest_window_ = std::max(c.longest_window_, s.window);
         }
     }
-    RIDGE_ASSIGN(c.memory_, AlignedBuffer::allocate(bytes));
+    RIDGE_ASSIGN(c.memory_, AlignedBuffer::allocate(bytes, true));
     for (size_t i = 0; i < offsets.size(); ++i) c.layers_[i].base = c.memory_.data() + offsets[i];
     c.tables_.assign(static_cast<size_t>(c.spans_) * options.sequences, 0);
     c.used_.assign(options.sequences, 0);

@@ -236,6 +236,8 @@ static inline void stream_groups(const ProductArgs& p) {
     size_t g = 0;
     if constexpr (R == 1)
         for (; g + 4 <= p.groups; g += 4) stream<T, 1, 4>(p, g, 0);
+    if constexpr (R == 1)
+        for (; g + 2 <= p.groups; g += 2) stream<T, 1, 2>(p, g, 0);
     for (; g < p.groups; ++g) stream<T, R, 1>(p, g, 0);
 }
 

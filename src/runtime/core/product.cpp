@@ -1,4 +1,8 @@
 // Product steps: tiles of column groups, claimed by threads; epilogues on the tile just computed.
+//
+// Consecutive claims go to parts of the matrix that lie one thread's share apart: each thread reads
+// a stretch of memory of its own, and tiles next to each other, whose outputs share cache lines,
+// are not computed at the same time.
 #include "runtime/core/exec.hpp"
 
 namespace ridge {
@@ -6,12 +10,16 @@ namespace {
 
 // Column groups of a tile. One row: four groups are four times the memory streams; a panel of the
 // many-row loop has two. Small matrices get smaller tiles, so that every thread finds work.
-uint32_t tile_groups(const Exec& e, const LoweredStep& s, uint32_t rows, bool glu) {
+uint32_t tile_groups(const Exec& e, const LoweredStep& s, uint32_t rows) {
     if (rows > small_rows) return product_panel_groups;
     uint32_t groups = 0;
     for (uint32_t i = 0; i < s.n_segments; ++i) groups += s.segment[i].groups;
     const uint32_t want = groups / (e.n_threads * 4);
-    return want >= 4 && !glu ? 4 : 2;
+    return want >= 4 ? 4 : 2;
+}
+
+uint32_t tiles_of(const Segment& g, uint32_t width) {
+    return (g.groups + width - 1) / width;
 }
 
 struct Operand {
@@ -91,17 +99,16 @@ void run_product(Exec& e, uint32_t step, uint32_t thread) {
     a.rows = step_rows(e, s);
     a.stride = buffer_stride(e, s.act);
     a.act = s.act_private && a.rows <= small_rows ? scratch.act : buffer_row(e, s.act, 0);
-    const uint32_t width = tile_groups(e, s, a.rows, glu);
+    const uint32_t width = tile_groups(e, s, a.rows);
     const uint32_t n_segments = glu ? 1 : s.n_segments;
-    for (;;) {
-        uint32_t tile = claim(e, step);
+    uint32_t tiles = 0;
+    for (uint32_t i = 0; i < n_segments; ++i) tiles += tiles_of(s.segment[i], width);
+    const uint32_t share = (tiles + e.n_threads - 1) / e.n_threads;
+    for (uint32_t n = claim(e, step); n < share * e.n_threads; n = claim(e, step)) {
+        uint32_t tile = n % e.n_threads * share + n / e.n_threads;
+        if (tile >= tiles) continue;
         uint32_t i = 0;
-        for (; i < n_segments; ++i) {
-            const uint32_t tiles = (s.segment[i].groups + width - 1) / width;
-            if (tile < tiles) break;
-            tile -= tiles;
-        }
-        if (i == n_segments) return;
+        for (; tile >= tiles_of(s.segment[i], width); ++i) tile -= tiles_of(s.segment[i], width);
         const uint32_t group = tile * width;
         const uint32_t left = s.segment[i].groups - group;
         const uint32_t groups = left < width ? left : width;
