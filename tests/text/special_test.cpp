@@ -79,7 +79,7 @@ TEST(Special, EqualsTheDefinitionOnRandomTokens) {
     const auto word = [&](size_t most, unsigned letters) {
         std::string s;
         const size_t n = 1 + random() % most;
-        for (size_t i = 0; i < n; ++i) s.push_back(static_cast<char>('\xFE' + random() % letters));
+        for (size_t i = 0; i < n; ++i) s.push_back(static_cast<char>(0xFE + random() % letters));
         return s;
     };
     for (int round = 0; round < 3000; ++round) {
