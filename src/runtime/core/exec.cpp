@@ -88,8 +88,10 @@ void run_prepare(Exec& e, uint32_t step, uint32_t thread) {
     const LoweredStep& s = e.model->steps[step];
     const Scratch scratch = scratch_of(e, thread);
     const uint32_t rows = step_rows(e, s);
-    for (uint32_t row = claim(e, step); row < rows; row = claim(e, step))
-        prepare_row(e, s, scratch, source_row(e, s, row), buffer_row(e, s.act, row), true);
+    constexpr uint32_t block = 4;
+    for (uint32_t first = claim(e, step) * block; first < rows; first = claim(e, step) * block)
+        for (uint32_t row = first; row < rows && row < first + block; ++row)
+            prepare_row(e, s, scratch, source_row(e, s, row), buffer_row(e, s.act, row), true);
 }
 
 void run_prepare_private(Exec& e, uint32_t step, uint32_t thread) {
