@@ -1,6 +1,7 @@
 // ridge: one program, one verb a file.
 #include <CLI/CLI.hpp>
 
+#include "cli/bench_cases.hpp"
 #include "cli/verbs.hpp"
 
 int main(int argc, char** argv) {
@@ -10,6 +11,8 @@ int main(int argc, char** argv) {
     ridge::cli::add_run(app, code);
     ridge::cli::add_tokenize(app, code);
     ridge::cli::add_perplexity(app, code);
+    ridge::cli::add_bench(app, code);
+    ridge::cli::rename_bench_options(argc, argv);
     CLI11_PARSE(app, argc, argv);
     return code;
 }

@@ -8,5 +8,6 @@ namespace ridge::cli {
 void add_run(CLI::App& app, int& code);
 void add_tokenize(CLI::App& app, int& code);
 void add_perplexity(CLI::App& app, int& code);
+void add_bench(CLI::App& app, int& code);
 
 }  // namespace ridge::cli

@@ -1,0 +1,134 @@
+// ridge bench: tokens per second as llama-bench counts them, beside what this machine could do.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/cpu.hpp"
+#include "cli/bench_output.hpp"
+#include "cli/common.hpp"
+#include "cli/verbs.hpp"
+
+namespace ridge::cli {
+namespace {
+
+// One line on a terminal, rewritten as the bench goes on.
+class Progress {
+  public:
+    void show(const std::string& text) {
+        if (!error_is_terminal()) return;
+        fmt::print(stderr, "\r{}\033[K", text);
+        std::fflush(stderr);
+        shown_ = true;
+    }
+    void clear() {
+        if (shown_) fmt::print(stderr, "\r\033[K");
+        shown_ = false;
+    }
+    ~Progress() { clear(); }
+
+  private:
+    bool shown_ = false;
+};
+
+// All rows of one model with one cache type.
+Status bench_model(const BenchArgs& args, const BenchPlan& plan, const std::string& name, KvType kv,
+                   BenchWriter& writer) {
+    EngineArgs engine;
+    engine.model = name;
+    engine.kernels = args.kernels;
+    engine.activations = args.activations;
+    engine.chunk = args.chunk;
+    for (const BenchCase& c : plan.cases) engine.chunk = std::max(engine.chunk, c.batch);
+    const auto threads_of = [](uint32_t t) { return t == 0 ? physical_cores() : t; };
+    for (const uint32_t t : plan.threads) engine.threads = std::max(engine.threads, threads_of(t));
+    RIDGE_ASSIGN(ModelOptions options, model_options(engine));
+    options.kv = kv;
+    options.vocabulary = false;
+    RIDGE_ASSIGN(const std::unique_ptr<Model> model, load_model(engine, std::move(options)));
+    const BenchModel described = describe_model(*model);
+    Progress line;
+    for (const uint32_t t : plan.threads) {
+        const uint32_t threads = std::min(threads_of(t), model->team().size());
+        std::optional<RoofMeter> meter;
+        if (args.roof_seconds > 0) {
+            line.show("roofs");
+            meter.emplace(model->team(), threads);
+            meter->measure(args.roof_seconds);  // finds the best streams
+        }
+        for (const BenchCase& c : plan.cases) {
+            const auto progress = [&](const std::string& what) {
+                line.show(
+                    fmt::format("{} {} t{}: {}", described.type, case_name(c), threads, what));
+            };
+            RIDGE_ASSIGN(const BenchRow row, measure_row(*model, meter ? &*meter : nullptr, c,
+                                                         threads, args, progress));
+            line.clear();
+            writer.row(described, row);
+            if (const StepGroup* s = scalar_step(*model, row))
+                return fail(ErrorCode::internal,
+                            fmt::format("{}: step '{} {}' ran on the scalar kernel {} although "
+                                        "this machine has AVX2; add a vector kernel, or pass "
+                                        "--kernels ref where that is meant",
+                                        case_name(c), s->kind, s->name, s->kernel));
+        }
+    }
+    return {};
+}
+
+int bench(const BenchArgs& args) {
+    const auto plan = plan_bench(args);
+    if (!plan) return complain(plan.error());
+    const auto writer = bench_writer(args.output, args.steps);
+    if (!writer) return complain(writer.error());
+    if (args.models.empty())
+        return complain("give a model: a GGUF file, or the name of one in the model folder");
+    for (const std::string& model : args.models)  // a misspelt last one should not cost the first
+        if (const auto path = find_model(model); !path) return complain(path.error());
+    Status done;
+    for (const std::string& model : args.models)
+        for (const KvType kv : plan->kv)
+            if (done) done = bench_model(args, *plan, model, kv, **writer);
+    (*writer)->finish();
+    if (!done) return complain(done.error());
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        return complain("the output could not be written");
+    return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& code) {
+    auto a = std::make_shared<BenchArgs>();
+    CLI::App* v =
+        app.add_subcommand("bench", "Tokens per second, and how near this machine's roof");
+    v->footer("Lists: 128,512 or first-last, first-last+step, first-last*factor; options add up.");
+    v->add_option("models", a->models, "GGUF files, or names of files in the model folder");
+    const auto list = [&](const char* names, std::vector<std::string>& to, const char* what) {
+        v->add_option(names, to, what)->allow_extra_args(false);
+    };
+    list("-m,--model", a->models, "a model, as without the option");
+    list("-p,--n-prompt", a->prompt, "prompt tokens, timed together (512)");
+    list("-n,--n-gen", a->gen, "tokens generated one at a time (128)");
+    list("--pg", a->both, "-pg PROMPT,GEN: both in one row");
+    list("-d,--n-depth", a->depth, "tokens before what is timed (0)");
+    list("-t,--threads", a->threads, "threads (0: physical cores)");
+    list("-b,--batch-size", a->batch, "sequences decoded together (1)");
+    list("--cache-type-k", a->type_k, "-ctk TYPE: cache type bf16, f16, f32 or int8 (bf16)");
+    list("--cache-type-v", a->type_v, "-ctv TYPE: the same as -ctk");
+    v->add_option("-r,--repetitions", a->repetitions, "samples a row (5)")
+        ->check(CLI::Range(1, 10000));
+    v->add_option("--chunk", a->chunk, "tokens of a prompt computed together (512)")
+        ->check(CLI::Range(1, 8192));
+    v->add_option("-o,--output", a->output, "md, csv, json or jsonl (md)");
+    v->add_flag("--steps", a->steps, "a table of the steps, slowest first, under each row");
+    v->add_option("--roof-seconds", a->roof_seconds,
+                  "length of one measurement of the roofs; 0 = none (0.5)")
+        ->check(CLI::Range(0.0, 60.0));
+    v->add_flag("--no-warmup", a->no_warmup, "no run before the first sample");
+    v->add_option("--activations", a->activations, "q8 or f32");
+    v->add_option("--kernels", a->kernels, "force a kernel set: avx512, avx2 or ref");
+    v->callback([a, &code] { code = bench(*a); });
+}
+
+}  // namespace ridge::cli

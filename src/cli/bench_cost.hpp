@@ -1,0 +1,67 @@
+// What a run should have cost: each step's declared bytes and operations, added up over its passes,
+// and the time they would take at the machine's roofs.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/model.hpp"
+#include "runtime/roofs.hpp"
+
+namespace ridge::cli {
+
+// Consecutive rows of one sequence in a pass.
+struct PassRun {
+    uint32_t pos0, rows, logits;
+};
+
+struct StepTotal {
+    StepCost cost{};
+    double ideal_s =
+        0;  // at the step's own roof: the larger of its bytes' and its operations' time
+};
+
+// Seconds that a step of this cost takes at the roofs, the slower of reading and computing; 0 where
+// the roofs were not measured.
+double ideal_seconds(const StepCost& cost, const Roofs& roofs);
+
+class CostMeter {
+  public:
+    explicit CostMeter(const Model& model) : model_(model), steps_(model.lowered().n_steps) {}
+
+    void add_pass(std::span<const PassRun> runs, const Roofs& roofs);
+
+    const std::vector<StepTotal>& steps() const { return steps_; }
+    StepTotal total() const;
+    // 2 x weights used by products, and the attention's operations: of the int8 roof alone.
+    double model_ops() const { return product_ops_ + attention_ops_; }
+    // Weight bytes and cache bytes: of the read roof alone.
+    double read_bytes() const { return weight_bytes_ + cache_bytes_; }
+
+  private:
+    const Model& model_;
+    std::vector<StepTotal> steps_;
+    double product_ops_ = 0, attention_ops_ = 0, weight_bytes_ = 0, cache_bytes_ = 0;
+};
+
+// Steps that do the same work in several layers, added up.
+struct StepGroup {
+    std::string kind, name, kernel, layers;
+    uint32_t steps = 0;  // lowered steps
+    double seconds = 0;
+    StepTotal total;
+    bool scalar = false;  // runs on the `ref` set
+};
+
+// Groups by kind, name, kernel and window; slowest first. `step_ns` of each lowered step.
+std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t> step_ns,
+                                   const std::vector<StepTotal>& totals);
+
+const char* step_kind_name(StepKind kind);
+// "attn_q+k+v" for products, "for attn_q+k+v" for what prepares their input.
+std::string step_name(const Model& model, uint32_t step);
+// Names of the kernels a step runs, as `ridge inspect` prints them.
+std::string step_kernel(const Model& model, const LoweredStep& step);
+
+}  // namespace ridge::cli
