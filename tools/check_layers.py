@@ -53,8 +53,7 @@ def source_files(root):
         for folder, folders, names in os.walk(os.path.join(root, top)):
             folders.sort()
             for name in sorted(names):
-                if name.endswith(GENERATED = {"ridge_commit.hpp": {"cli"}}  # written by the build, and who may include it
-SOURCE_SUFFIXES):
+                if name.endswith(SOURCE_SUFFIXES):
                     path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
                     parts = path.split("/")
                     yield (parts[1] if top == "src" else "sim"), path
