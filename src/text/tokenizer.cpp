@@ -68,7 +68,7 @@ Status Tokenizer::Impl::set_specials(const VocabData& vocab) {
     RIDGE_ASSIGN(const int32_t eot, checked_id(vocab, vocab.eot, "end-of-turn"));
     add_bos = vocab.add_bos;
     add_eos = vocab.add_eos;
-    add_space_prefix = vocab.add_space_prefix;
+    add_space_prefix = sentencepiece && vocab.add_space_prefix;
     if (add_bos && bos < 0) return bad(vocab, "adds a BOS token, but has none");
     if (add_eos && eos < 0) return bad(vocab, "adds an EOS token, but has none");
 

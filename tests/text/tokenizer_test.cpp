@@ -71,6 +71,14 @@ TEST(ByteLevelBpe, EveryByteHasItsToken) {
     EXPECT_THAT(t.encode("a\xFF", false, false), ElementsAre('a', 0xEF, 0xBF, 0xBD));
 }
 
+TEST(ByteLevelBpe, HasNoLeadingSpaceWhateverTheFileSays) {
+    auto vocab = byte_level_vocab("gpt-2");
+    vocab.data.add_space_prefix = true;
+    const Tokenizer t = make(vocab);
+    EXPECT_THAT(t.encode("a", true, false), ElementsAre('a'));
+    EXPECT_EQ(t.decode(t.encode(" a", true, false)), " a");
+}
+
 TEST(ByteLevelBpe, AByteWithoutATokenIsLeftOut) {
     test::VocabMaker vocab("gpt2");
     vocab.add("a");
