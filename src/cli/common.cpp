@@ -123,15 +123,20 @@ Result<std::unique_ptr<Model>> load_model(const EngineArgs& args, ModelOptions o
 }
 
 Result<std::string> read_text(const std::string& path) {
-    std::FILE* f = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
-    if (f == nullptr)
+    const bool standard = path == "-";
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> opened(
+        standard ? nullptr : std::fopen(path.c_str(), "rb"), std::fclose);
+    if (!standard && !opened)
         return fail(ErrorCode::not_found, "the file '" + path + "' cannot be read; check its name");
+    std::FILE* f = standard ? stdin : opened.get();
     std::string text;
     char buffer[65536];
-    for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, f)) > 0;) text.append(buffer, n);
-    const bool bad = std::ferror(f) != 0;
-    if (f != stdin) std::fclose(f);
-    if (bad) return fail(ErrorCode::io, "reading '" + path + "' failed; is it a regular file?");
+    while (std::feof(f) == 0) {
+        const size_t n = std::fread(buffer, 1, sizeof buffer, f);
+        text.append(buffer, n);
+        if (std::ferror(f) != 0)
+            return fail(ErrorCode::io, "reading '" + path + "' failed; is it a regular file?");
+    }
     return text;
 }
 

@@ -22,8 +22,9 @@ struct ModelProgram {
     Program program{};
 
     ModelProgram() = default;
-    ModelProgram(ModelProgram&&) = default;
-    ModelProgram& operator=(ModelProgram&&) = default;
+    ModelProgram(ModelProgram&&) noexcept = default;
+    ModelProgram& operator=(ModelProgram&&) noexcept = default;
+    ~ModelProgram() = default;
 };
 
 class ProgramBuilder {

@@ -136,7 +136,7 @@ void RoofMeter::Job::count(void* ctx, unsigned thread) {
     double done = 0;
     meter.team_.barrier(thread);
     const double start = now();
-    double end = start;
+    double end;
     do {
         if (job.kind == int8) {
             keep(kernels.int8(rounds));
