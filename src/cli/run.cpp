@@ -66,7 +66,7 @@ class StopFilter {
 
 Result<std::vector<int32_t>> prompt_ids(const Model& model, const RunArgs& args) {
     if (!args.chat) return model.tokenizer().encode(args.prompt, true, false);
-    RIDGE_ASSIGN(const ChatFormat format, detect_chat_format(model.vocabulary()));
+    RIDGE_ASSIGN(const ChatFormat format, detect_chat_format(model.tokenizer()));
     std::vector<ChatMessage> messages;
     if (!args.system.empty()) messages.push_back({ChatRole::system, args.system});
     messages.push_back({ChatRole::user, args.prompt});

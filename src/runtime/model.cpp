@@ -13,8 +13,8 @@ Result<std::unique_ptr<Model>> Model::load(const std::string& path, ModelOptions
     RIDGE_ASSIGN(m->program_, build_program(m->file_));
     RIDGE_ASSIGN(m->kernels_, choose_kernels(options.kernels));
     if (options.vocabulary) {
-        RIDGE_ASSIGN(m->vocabulary_, read_vocab(m->file_));
-        RIDGE_ASSIGN(Tokenizer tokenizer, Tokenizer::create(m->vocabulary_));
+        RIDGE_ASSIGN(const VocabData vocabulary, read_vocab(m->file_));
+        RIDGE_ASSIGN(Tokenizer tokenizer, Tokenizer::create(vocabulary));
         m->tokenizer_ = std::make_unique<Tokenizer>(std::move(tokenizer));
     }
     options.chunk = std::clamp<uint32_t>(options.chunk, 1, 8192);

@@ -44,7 +44,6 @@ class Model {
     const KernelChoice& kernels() const { return kernels_; }
     const ModelOptions& options() const { return options_; }
     const Tokenizer& tokenizer() const { return *tokenizer_; }
-    const VocabData& vocabulary() const { return vocabulary_; }
     ThreadTeam& team() { return *team_; }
 
     // Weight bytes that one decoded token reads.
@@ -59,7 +58,6 @@ class Model {
     ModelProgram program_;
     LoweredModel lowered_;
     WeightStore weights_;
-    VocabData vocabulary_;
     std::unique_ptr<Tokenizer> tokenizer_;
     std::unique_ptr<ThreadTeam> team_;
 };
@@ -123,6 +121,7 @@ class Context {
     Context& operator=(const Context&) = delete;
 
   private:
+    friend struct ContextPeek;  // tests flip bits in what a context holds
     explicit Context(Model& model) : model_(model) {}
     Status check(std::span<const Row> rows);
     uint32_t threads_for(uint32_t rows) const;

@@ -181,7 +181,7 @@ TEST(Oracle, SmolLM2KnowsTheCapitalOfFrance) {
     o.f32_activations = true;
     const auto m = test::load(*path, o);
     ASSERT_NE(m, nullptr);
-    const auto format = detect_chat_format(m->vocabulary());
+    const auto format = detect_chat_format(m->tokenizer());
     ASSERT_TRUE(format.has_value()) << format.error().message;
     const ChatMessage question{ChatRole::user, "What is the capital of France?"};
     const auto c = test::context(*m, 256);
