@@ -15,6 +15,7 @@ import json
 import os
 import statistics
 import sys
+from xml.sax.saxutils import escape
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import docs_markers  # noqa: E402
@@ -132,7 +133,7 @@ def picture(data):
         y = top + step * index
         percent = row["one_roof_percent"] or 0.0
         colour = {"int8": "#2f6fb0", "read": "#2a8a6b"}.get(row["roof"], "#8a6bb0")
-        out.append(f'<text x="{left - 10}" y="{y + 15}" text-anchor="end">{row["model"]} {row["test"]}</text>')
+        out.append(f'<text x="{left - 10}" y="{y + 15}" text-anchor="end">{escape(row["model"])} {row["test"]}</text>')
         out.append(f'<rect x="{left}" y="{y}" width="{bar * min(percent, 100) / 100:.1f}" height="20" rx="2" '
                    f'fill="{colour}"/>')
         at = left + bar * min(percent, 100) / 100 + 8
@@ -144,8 +145,8 @@ def picture(data):
     note = f"{data['cpu']}, {data['date']}"
     if any(row["peer_tokens_s"] for row in data["rows"]):
         note += "; orange: llama.cpp, same file, same operations, its own time"
-    out += [f'<text x="12" y="{height - 10}">{note}</text>', "</g>", "</svg>"]
-    return "\n".join(out) + "\n"
+    out += [f'<text x="12" y="{height - 10}">{escape(note)}</text>', "</g>", "</svg>"]
+    return ("\n".join(out) + "\n").encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def path_of(name):

@@ -4,7 +4,7 @@
     docs_layers.py            writes docs/layers.svg
     docs_layers.py --check    exit code 1 where the file is not what the table gives
 
-A part stands one row above the highest part that it includes. A part without sources yet is dashed.
+A part stands one row above the highest part that it includes. A part without sources yet is grey and dashed.
 The picture reads on light and dark pages: boxes bring their own ground, lines are mid-grey.
 """
 import os
@@ -116,7 +116,7 @@ def draw(layers, built):
     out.append("</g>")
     for part, box in boxes.items():
         ground, edge, dash = ("#dce9f7", "#2f6fb0", "") if part in built else \
-            ("#eef0f2", "#7c828b", ' stroke-dasharray="5 4"')
+            ("#d5d9de", "#5c636d", ' stroke-dasharray="5 4"')
         out.append(f'<rect x="{box.x}" y="{box.y}" width="{box.width}" height="{HIGH}" rx="6"'
                    f' fill="{ground}" stroke="{edge}"{dash}/>')
         out.append(f'<text x="{box.middle:.0f}" y="{box.y + 19}" font-size="15" font-weight="600" fill="#14202e">'
@@ -125,7 +125,7 @@ def draw(layers, built):
                    f"{PARTS[part][1]}</text>")
     out.append(f'<text x="{MARGIN}" y="{height - MARGIN}" font-size="12" fill="#7c828b" text-anchor="start">'
                "An arrow reads: may include that part and what that part may include. "
-               "Dashed: without sources yet.</text>")
+               "Grey: without sources yet.</text>")
     out.append("</svg>")
     return "\n".join(out) + "\n"
 
