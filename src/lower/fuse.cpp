@@ -281,6 +281,7 @@ Result<uint32_t> Fuser::products(uint32_t first) {
         }
         return n;
     }
+    s.interleaved = s.segment[0].type == s.segment[1].type;
     const Step* down = reader(next->out, Op::product);
     if (down == nullptr) return unexpected("a gated unit that no product reads");
     s.epilogue = next->op == Op::silu_mul ? Epilogue::silu_mul : Epilogue::gelu_mul;

@@ -95,7 +95,8 @@ struct LoweredStep {
     uint32_t n_segments;
     Segment segment[max_segments];
     Epilogue epilogue;
-    float softcap;  // 0 = none
+    bool interleaved;  // GLU: gate and up alternate by column group in memory (one type)
+    float softcap;     // 0 = none
 
     // rotate, attend
     uint32_t heads, kv_heads, head_dim;

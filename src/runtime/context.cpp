@@ -73,7 +73,7 @@ Result<std::unique_ptr<Context>> Context::create(Model& model, const ContextOpti
         table += static_cast<size_t>(r.n_rot) * kv.context;
     }
 
-    c->counters_.resize(lowered.n_steps);
+    c->counters_.resize(static_cast<size_t>(lowered.n_steps) * model.team().size());
     c->finished_.assign(static_cast<size_t>(partial_rows) * a.kv_heads, 0);
     c->batch_tokens_.resize(lowered.max_rows);
     c->run_of_.resize(lowered.max_rows);
@@ -181,8 +181,9 @@ Status Context::pass(std::span<const Row> rows) {
     b.logit_rows = logit_rows_.data();
     b.runs = runs_.data();
     b.n_rows = static_cast<uint32_t>(rows.size());
-    std::memset(counters_.data(), 0, counters_.size() * sizeof(StepCounter));
     exec_.n_threads = threads_for(b.n_rows);
+    std::memset(counters_.data(), 0,
+                sizeof(StepCounter) * exec_.n_threads * exec_.model->n_steps);
     pass_barriers_ = 0;
     model_.team().run(pass_thread, &exec_, exec_.n_threads);
     barriers_ += pass_barriers_;

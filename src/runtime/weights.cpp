@@ -24,7 +24,7 @@ struct PackJob {
     const TensorInfo* tensor;
     const Weight* weight;
     size_t offset;  // in the packed memory
-    size_t group_bytes;
+    size_t stride;  // from one group to the next
     size_t groups;
     size_t first_tile;  // tiles of tile_groups groups, numbered over all jobs
 };
@@ -53,7 +53,7 @@ void pack_tile(Packing& p, size_t tile) {
         for (size_t c = 0; c < columns; ++c)
             rows[c] = job.tensor->data + file_row(*job.weight, g * 16 + c) * bytes;
         pack_group(job.tensor->type, rows, columns, job.weight->k,
-                   p.memory + job.offset + g * job.group_bytes);
+                   p.memory + job.offset + g * job.stride);
     }
     // A tile is whole heads or reads only its own rows; give the pages back (they can be re-read).
     const size_t begin = first * 16 * bytes;
@@ -95,10 +95,13 @@ Result<WeightStore> WeightStore::load(const GgufFile& file, const Program& progr
             want_vector(g.bias_weight);
             size_t& at = packed_at[static_cast<size_t>(g.weight)];
             if (at != unset) continue;
-            at = bytes;
+            // Gate and up by turns (LoweredStep::interleaved): the second starts one group behind.
+            at = s.interleaved && i == 1
+                     ? packed_at[static_cast<size_t>(s.segment[0].weight)] + g.group_bytes
+                     : bytes;
+            const size_t stride = g.group_bytes * (s.interleaved ? 2 : 1);
             const Weight& w = program.weights[g.weight];
-            packing.jobs.push_back(
-                {file.find(w.name), &w, bytes, g.group_bytes, g.groups, packing.tiles});
+            packing.jobs.push_back({file.find(w.name), &w, at, stride, g.groups, packing.tiles});
             packing.tiles += (g.groups + tile_groups - 1) / tile_groups;
             bytes += g.groups * g.group_bytes;
             store.tensor_bytes_ += packing.jobs.back().tensor->bytes;

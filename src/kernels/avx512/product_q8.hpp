@@ -10,13 +10,14 @@
 // zero point is the accumulator's start value, prepared with the activations (act_row.hpp).
 //
 // Stream (up to stream_rows rows): packed bytes are read once, unpacked in registers and used for
-// every row; one row runs four column groups at a time, which gives the memory system eight or more
-// linear streams a thread. Bound: read bandwidth; about 28 instructions a 288-byte Q4_0 block.
-// Panel (more rows): two groups are unpacked once into scratch (L1/L2) and used for all rows, in
-// tiles of 6 rows x 32 columns: 12 integer and 12 float accumulators, no spills. Bound: the two
-// vpdpbusd ports; a 32-block of the tile is 96 vpdpbusd, 12 each of convert, multiply and FMA (the
-// last two share ports with vpdpbusd): 96 / 120 = 80 % of the int8 roof, 73 % with minima (12 more
-// FMA) or with scales per 16 k.
+// every row, two column groups at a time. Measured on Zen 5, one thread, K = 1024, from memory: one
+// group 17 (Q4_0) to 35 GB/s (Q8_0), two 33 to 35, four 17 to 29; a plain linear scan has 40.
+// Bound: read bandwidth; about 28 instructions a 288-byte Q4_0 block. Panel (more rows): two groups
+// are unpacked once into scratch (L1/L2) and used for all rows, in tiles of 6 rows x 32 columns: 12
+// integer and 12 float accumulators, no spills. Bound: the two vpdpbusd ports; a 32-block of the
+// tile is 96 vpdpbusd, 12 each of convert, multiply and FMA (the last two share ports with
+// vpdpbusd): 96 / 120 = 80 % of the int8 roof, 73 % with minima (12 more FMA) or with scales per 16
+// k.
 #pragma once
 
 #include "kernels/avx512/unpack.hpp"
@@ -67,6 +68,15 @@ static inline __m512 block_step(const uint8_t* a, const Q8Offsets& at, size_t b,
     return f;
 }
 
+// Asks for the codes `distance` bytes behind block b's; what lies behind a group is the next one.
+template <DType T>
+static inline void prefetch_block(const Unpacker<T>& u, size_t b, size_t distance) {
+    if (distance == 0) return;
+    const uint8_t* ahead = u.low + b * Unpacker<T>::low_block + distance;
+    for (size_t line = 0; line < Unpacker<T>::low_block; line += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(ahead + line), _MM_HINT_T0);
+}
+
 // R rows over G groups straight from the packed planes.
 template <DType T, int R, int G>
 static inline void stream(const ProductArgs& p, size_t group, size_t row) {
@@ -82,11 +92,7 @@ static inline void stream(const ProductArgs& p, size_t group, size_t row) {
         for (int g = 0; g < G; ++g) f[r][g] = _mm512_setzero_ps();
     for (size_t b = 0; b < nb; ++b) {
         for (int g = 0; g < G; ++g) {
-            if (p.prefetch_bytes != 0) {
-                const uint8_t* ahead = u[g].low + b * U::low_block + p.prefetch_bytes;
-                for (size_t line = 0; line < U::low_block; line += 64)
-                    _mm_prefetch(reinterpret_cast<const char*>(ahead + line), _MM_HINT_T0);
-            }
+            prefetch_block<T>(u[g], b, p.prefetch_bytes);
             __m512i v[8];
             __m512 s[2], m[2];
             u[g].quads(b, v);
@@ -127,6 +133,7 @@ static inline Panel<G> unpack_panel(const ProductArgs& p, size_t group) {
         for (size_t b = 0; b < nb; ++b) {
             __m512i v[8];
             __m512 s[2], m[2];
+            prefetch_block<T>(u, b, p.prefetch_bytes);
             u.quads(b, v);
             u.scales(b, s, m);
             for (size_t j = 0; j < 8; ++j) {
@@ -234,10 +241,7 @@ __attribute__((noinline)) static void panel_rows(const Panel<G>& panel, const Pr
 template <DType T, int R>
 static inline void stream_groups(const ProductArgs& p) {
     size_t g = 0;
-    if constexpr (R == 1)
-        for (; g + 4 <= p.groups; g += 4) stream<T, 1, 4>(p, g, 0);
-    if constexpr (R == 1)
-        for (; g + 2 <= p.groups; g += 2) stream<T, 1, 2>(p, g, 0);
+    for (; g + 2 <= p.groups; g += 2) stream<T, R, 2>(p, g, 0);
     for (; g < p.groups; ++g) stream<T, R, 1>(p, g, 0);
 }
 
@@ -253,6 +257,14 @@ static inline void product_q8(const ProductArgs& p) {
             return stream_groups<T, 3>(p);
         case 4:
             return stream_groups<T, 4>(p);
+        case 5:
+            return stream_groups<T, 5>(p);
+        case 6:
+            return stream_groups<T, 6>(p);
+        case 7:
+            return stream_groups<T, 7>(p);
+        case 8:
+            return stream_groups<T, 8>(p);
         default:
             break;
     }

@@ -69,7 +69,7 @@ struct Exec {
     const AttendKernels* attend;
     Cache cache;
     const float* const* rope;  // per table: [position][n_rot]: cosines, then sines
-    StepCounter* counters;     // [n_steps], zero at the start of a pass
+    StepCounter* counters;     // [n_threads][n_steps], zero at the start of a pass
     float* partials;           // partial_rows * heads * spans * (padded head + 2) floats
     uint32_t* finished;        // [partial_rows * kv_heads], zero
     uint32_t n_threads;
@@ -84,9 +84,37 @@ void run_pass(Exec& e, uint32_t thread);
 
 // --- shared by the step files ---
 
-static inline uint32_t claim(Exec& e, uint32_t step) {
-    return __atomic_fetch_add(&e.counters[step].next, 1u, __ATOMIC_RELAXED);
+static inline uint32_t claim(Exec& e, uint32_t step, uint32_t owner = 0) {
+    return __atomic_fetch_add(&e.counters[owner * e.model->n_steps + step].next, 1u,
+                              __ATOMIC_RELAXED);
 }
+
+// Claims tiles 0 .. tiles-1 of a step: each thread goes through a share of its own in order, one
+// linear stretch of memory, and then helps those that are not done.
+class TileClaims {
+  public:
+    TileClaims(Exec& e, uint32_t step, uint32_t thread, uint32_t tiles)
+        : e_(e),
+          step_(step),
+          tiles_(tiles),
+          share_((tiles + e.n_threads - 1) / e.n_threads),
+          owner_(thread) {}
+
+    // The next tile, or `tiles` when all are taken.
+    uint32_t next() {
+        for (; tried_ < e_.n_threads; ++tried_) {
+            const uint32_t i = claim(e_, step_, owner_);
+            if (i < share_ && owner_ * share_ + i < tiles_) return owner_ * share_ + i;
+            owner_ = owner_ + 1 == e_.n_threads ? 0 : owner_ + 1;
+        }
+        return tiles_;
+    }
+
+  private:
+    Exec& e_;
+    uint32_t step_, tiles_, share_, owner_;
+    uint32_t tried_ = 0;
+};
 
 static inline uint8_t* buffer_row(const Exec& e, BufferId id, size_t row) {
     const BufferPlan& b = e.model->memory.buffers[id];

@@ -1,8 +1,7 @@
 // Product steps: tiles of column groups, claimed by threads; epilogues on the tile just computed.
 //
-// Consecutive claims go to parts of the matrix that lie one thread's share apart: each thread reads
-// a stretch of memory of its own, and tiles next to each other, whose outputs share cache lines,
-// are not computed at the same time.
+// Each thread goes through a stretch of its own (TileClaims): it reads one part of memory in order,
+// and tiles next to each other, whose outputs share cache lines, are not computed at the same time.
 #include "runtime/core/exec.hpp"
 
 namespace ridge {
@@ -60,20 +59,34 @@ void store_tile(const Exec& e, const LoweredStep& s, const Segment& g, uint32_t 
     }
 }
 
+// Gate and up are interleaved by column group (gate 0, up 0, gate 1, up 1, ...) where they have one
+// type, so that a tile is one stretch of memory and one product; else they are two products.
 void glu_tile(const Exec& e, const LoweredStep& s, uint32_t group, uint32_t groups,
               const Operand& a, const Scratch& scratch) {
     const size_t stride = 2 * groups * 16;
-    float* gate = scratch.tile;
-    float* up = scratch.tile + groups * 16;
-    multiply(e, s, s.segment[0], group, groups, a, scratch, gate, stride);
-    multiply(e, s, s.segment[1], group, groups, a, scratch, up, stride);
+    float* tile = scratch.tile;
+    const uint32_t step = s.interleaved ? 32 : 16;  // from one gate group to the next in the tile
+    const uint32_t up = s.interleaved ? 16 : groups * 16;
+    if (s.interleaved) {
+        multiply(e, s, s.segment[0], 2 * group, 2 * groups, a, scratch, tile, stride);
+    } else {
+        multiply(e, s, s.segment[0], group, groups, a, scratch, tile, stride);
+        multiply(e, s, s.segment[1], group, groups, a, scratch, tile + up, stride);
+    }
     const uint32_t n = s.segment[0].n;
     const uint32_t first = group * 16;
     const uint32_t columns = n - first < groups * 16 ? n - first : groups * 16;
+    const auto unit = s.epilogue == Epilogue::silu_mul ? e.row->silu_mul : e.row->gelu_mul;
     for (uint32_t r = 0; r < a.rows; ++r) {
-        float* x = gate + r * stride;
-        (s.epilogue == Epilogue::silu_mul ? e.row->silu_mul : e.row->gelu_mul)(x, up + r * stride,
-                                                                               columns);
+        float* x = tile + r * stride;
+        if (s.interleaved) {
+            for (uint32_t g = 0; g < groups; ++g) {
+                unit(x + g * step, x + g * step + up, 16);
+                if (g > 0) __builtin_memcpy(x + g * 16, x + g * step, 64);
+            }
+        } else {
+            unit(x, x + up, columns);
+        }
         uint8_t* out = buffer_row(e, s.out, r);
         switch (s.out_format) {
             case ActFormat::q8:
@@ -103,10 +116,8 @@ void run_product(Exec& e, uint32_t step, uint32_t thread) {
     const uint32_t n_segments = glu ? 1 : s.n_segments;
     uint32_t tiles = 0;
     for (uint32_t i = 0; i < n_segments; ++i) tiles += tiles_of(s.segment[i], width);
-    const uint32_t share = (tiles + e.n_threads - 1) / e.n_threads;
-    for (uint32_t n = claim(e, step); n < share * e.n_threads; n = claim(e, step)) {
-        uint32_t tile = n % e.n_threads * share + n / e.n_threads;
-        if (tile >= tiles) continue;
+    TileClaims claims(e, step, thread, tiles);
+    for (uint32_t tile = claims.next(); tile < tiles; tile = claims.next()) {
         uint32_t i = 0;
         for (; tile >= tiles_of(s.segment[i], width); ++i) tile -= tiles_of(s.segment[i], width);
         const uint32_t group = tile * width;
