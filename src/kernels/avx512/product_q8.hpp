@@ -259,12 +259,7 @@ static inline void product_q8(const ProductArgs& p) {
             return stream_groups<T, 4>(p);
         case 5:
             return stream_groups<T, 5>(p);
-        case 6:
-            return stream_groups<T, 6>(p);
-        case 7:
-            return stream_groups<T, 7>(p);
-        case 8:
-            return stream_groups<T, 8>(p);
+        // Six rows of two groups do not fit the registers.
         default:
             break;
     }
