@@ -82,7 +82,8 @@ Result<std::string> find_model(const std::string& name) {
         if (entry.path().extension() == ".gguf")
             there.push_back(
                 (path.has_parent_path() ? entry.path() : entry.path().filename()).string());
-    const std::string near = nearest_name(name, there);
+    std::string near = nearest_name(name, there);
+    if (near.empty()) near = nearest_name(name + ".gguf", there);
     return fail(ErrorCode::not_found,
                 "there is no file '" + name + "'" +
                     (near.empty() ? std::string("; give the path of a GGUF file")
