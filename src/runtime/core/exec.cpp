@@ -1,14 +1,6 @@
 #include "runtime/core/exec.hpp"
 
 namespace ridge {
-namespace {
-
-constexpr size_t round64(size_t n) {
-    return (n + 63) / 64 * 64;
-}
-
-}  // namespace
-
 Scratch scratch_of(const Exec& e, uint32_t thread) {
     const MemoryPlan& m = e.model->memory;
     uint8_t* p = e.scratch + thread * m.scratch_bytes;
