@@ -8,8 +8,10 @@ namespace ridge {
 Placement place_buffers(const std::vector<Lifetime>& lifetimes) {
     std::vector<size_t> order(lifetimes.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        return lifetimes[a].bytes != lifetimes[b].bytes ? lifetimes[a].bytes > lifetimes[b].bytes
+                                                        : a < b;
+    });
     Placement p{std::vector<size_t>(lifetimes.size(), 0), 0};
     std::vector<size_t> placed;
     for (const size_t i : order) {
