@@ -107,7 +107,7 @@ void add_bench(CLI::App& app, int& code) {
     const auto list = [&](const char* names, std::vector<std::string>& to, const char* what) {
         v->add_option(names, to, what)->allow_extra_args(false);
     };
-    list("-m,--model", a->models, "a model, as without the option");
+    list("-m,--model", a->more_models, "a model, as without the option");
     list("-p,--n-prompt", a->prompt, "prompt tokens, timed together (512)");
     list("-n,--n-gen", a->gen, "tokens generated one at a time (128)");
     list("--pg", a->both, "-pg PROMPT,GEN: both in one row");
@@ -128,7 +128,10 @@ void add_bench(CLI::App& app, int& code) {
     v->add_flag("--no-warmup", a->no_warmup, "no run before the first sample");
     v->add_option("--activations", a->activations, "q8 or f32");
     v->add_option("--kernels", a->kernels, "force a kernel set: avx512, avx2 or ref");
-    v->callback([a, &code] { code = bench(*a); });
+    v->callback([a, &code] {
+        a->models.insert(a->models.end(), a->more_models.begin(), a->more_models.end());
+        code = bench(*a);
+    });
 }
 
 }  // namespace ridge::cli

@@ -10,7 +10,7 @@
 namespace ridge::cli {
 
 struct BenchArgs {
-    std::vector<std::string> models;
+    std::vector<std::string> models, more_models;  // in place, by -m
     // Each value is a list; an option given twice adds up. Empty: the default.
     std::vector<std::string> prompt, gen, both, depth, threads, batch, type_k, type_v;
     uint32_t repetitions = 5;

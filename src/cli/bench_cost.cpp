@@ -122,22 +122,21 @@ const char* step_kind_name(StepKind kind) {
     return "";
 }
 
-std::string step_name(const Model& model, uint32_t step) {
-    const Lowered& m = model.lowered();
+std::string step_name(const Program& program, const Lowered& m, uint32_t step) {
     const LoweredStep& s = m.steps[step];
     if (s.kind == StepKind::prepare) {
         for (uint32_t i = step + 1; i < m.n_steps; ++i)
             if (m.steps[i].kind == StepKind::product && m.steps[i].act == s.act)
-                return "for " + step_name(model, i);
+                return "for " + step_name(program, m, i);
         return "";
     }
-    if (s.kind == StepKind::embed) return tensor_stem(model.program().weights[s.table_weight].name);
+    if (s.kind == StepKind::embed) return tensor_stem(program.weights[s.table_weight].name);
     if (s.kind != StepKind::product) return s.window != 0 ? fmt::format("window {}", s.window) : "";
     // The head of a tied model is named for what it is.
     if (s.head) return "output";
     std::string out;
     for (uint32_t i = 0; i < s.n_segments; ++i) {
-        const std::string stem = tensor_stem(model.program().weights[s.segment[i].weight].name);
+        const std::string stem = tensor_stem(program.weights[s.segment[i].weight].name);
         const size_t cut = stem.find('_');
         const bool same =
             i > 0 && cut != std::string::npos && out.compare(0, cut + 1, stem, 0, cut + 1) == 0;
@@ -146,7 +145,7 @@ std::string step_name(const Model& model, uint32_t step) {
     return out;
 }
 
-std::string step_kernel(const Model& model, const LoweredStep& s) {
+std::string step_kernel(const KernelSet& set, const LoweredStep& s) {
     switch (s.kind) {
         case StepKind::embed:
             return s.table_packed ? "unpack_column" : "dequantize";
@@ -158,9 +157,9 @@ std::string step_kernel(const Model& model, const LoweredStep& s) {
             return fmt::format("{}", fmt::join(names, "+"));
         }
         case StepKind::attend:
-            return std::string("attend_") + model.kernels().set->attend->set;
+            return std::string("attend_") + set.attend->set;
         default:
-            return std::string("rows_") + model.kernels().set->row->set;
+            return std::string("rows_") + set.row->set;
     }
 }
 
@@ -175,8 +174,8 @@ std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t>
     for (uint32_t i = 0; i < m.n_steps; ++i) {
         const LoweredStep& s = m.steps[i];
         const std::string kind = step_kind_name(s.kind);
-        const std::string name = step_name(model, i);
-        const std::string kernel = step_kernel(model, s);
+        const std::string name = step_name(model.program(), m, i);
+        const std::string kernel = step_kernel(*model.kernels().set, s);
         Members& to = found[{kind, name, kernel, s.window}];
         to.group.kind = kind;
         to.group.name = name;
@@ -192,8 +191,8 @@ std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t>
         members.group.layers = layer_ranges(members.layers);
         out.push_back(std::move(members.group));
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const StepGroup& a, const StepGroup& b) { return a.seconds > b.seconds; });
+    std::sort(out.begin(), out.end(),
+              [](const StepGroup& a, const StepGroup& b) { return a.seconds > b.seconds; });
     return out;
 }
 

@@ -45,13 +45,18 @@ class CostMeter {
     double product_ops_ = 0, attention_ops_ = 0, weight_bytes_ = 0, cache_bytes_ = 0;
 };
 
-// Steps that do the same work in several layers, added up.
+// Steps that do the same work in several layers, added up. The executor reads the clock on thread 0
+// alone: where that thread comes late out of a barrier the others may have done the next step by
+// then, whose time is so counted to the step before. Sums over all steps are not affected.
 struct StepGroup {
     std::string kind, name, kernel, layers;
     uint32_t steps = 0;  // lowered steps
     double seconds = 0;
     StepTotal total;
     bool scalar = false;  // runs on the `ref` set
+
+    // A time below that of the roofs: the data was in a cache, or the time went to the step before.
+    bool above_roof() const { return total.ideal_s > seconds; }
 };
 
 // Groups by kind, name, kernel and window; slowest first. `step_ns` of each lowered step.
@@ -60,8 +65,8 @@ std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t>
 
 const char* step_kind_name(StepKind kind);
 // "attn_q+k+v" for products, "for attn_q+k+v" for what prepares their input.
-std::string step_name(const Model& model, uint32_t step);
+std::string step_name(const Program& program, const Lowered& lowered, uint32_t step);
 // Names of the kernels a step runs, as `ridge inspect` prints them.
-std::string step_kernel(const Model& model, const LoweredStep& step);
+std::string step_kernel(const KernelSet& set, const LoweredStep& step);
 
 }  // namespace ridge::cli

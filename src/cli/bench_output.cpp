@@ -139,6 +139,7 @@ Json step_json(const BenchRow& r, const StepGroup& g) {
     j["gb_s"] = share(c.bytes / 1e9, g.seconds);
     j["gop_s"] = share(ops / 1e9, g.seconds);
     j["roof_percent"] = r.measured ? Json(100 * share(g.total.ideal_s, g.seconds)) : Json(nullptr);
+    j["above_roof"] = r.measured && g.above_roof();
     return j;
 }
 
@@ -281,9 +282,14 @@ class MarkdownWriter : public BenchWriter {
                 g.kind, g.name, g.layers, g.seconds * 1e3, 100 * share(g.seconds, r.timed_s),
                 c.bytes / 1e6, ops / 1e9, share(c.bytes / 1e9, g.seconds),
                 share(ops / 1e9, g.seconds),
-                r.measured ? fmt::format("{:.1f}", 100 * share(g.total.ideal_s, g.seconds)) : "-",
+                !r.measured      ? std::string("-")
+                : g.above_roof() ? std::string(">100")
+                                 : fmt::format("{:.1f}", 100 * share(g.total.ideal_s, g.seconds)),
                 g.kernel);
         }
+        t += "\ntimes are thread 0's: where it leaves a barrier late, part of a step's time is "
+             "counted\nto the step before; >100: in a cache, or so counted. Rows above are wall "
+             "time.\n";
         return t;
     }
 

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/bench_cases.hpp"
+#include "cli/common.hpp"
+#include "cli/names.hpp"
 #include "cli/verbs.hpp"
 
 int main(int argc, char** argv) {
@@ -19,7 +21,19 @@ int main(int argc, char** argv) {
     ridge::cli::add_tokenize(app, code);
     ridge::cli::add_perplexity(app, code);
     ridge::cli::add_bench(app, code);
+    ridge::cli::add_inspect(app, code);
     ridge::cli::rename_bench_options(argc, argv);
+    if (argc > 1 && argv[1][0] != '-') {
+        std::vector<std::string> verbs;
+        for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
+        if (std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
+            const std::string near = ridge::cli::nearest_name(argv[1], verbs);
+            ridge::cli::complain(fmt::format("there is no verb '{}'{}; the verbs are {}", argv[1],
+                                             near.empty() ? "" : " (did you mean '" + near + "'?)",
+                                             fmt::join(verbs, ", ")));
+            return 2;
+        }
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
