@@ -45,15 +45,15 @@ inline constexpr DTypeInfo dtype_table[] = {
 };
 static_assert(sizeof(dtype_table) / sizeof(dtype_table[0]) == static_cast<size_t>(DType::count_));
 
-constexpr const DTypeInfo& info(DType t) {
+static constexpr const DTypeInfo& info(DType t) {
     return dtype_table[static_cast<size_t>(t)];
 }
-constexpr const char* name(DType t) {
+static constexpr const char* name(DType t) {
     return info(t).name;
 }
 
 // Bytes of a row of `k` weights; `k` must be a multiple of the type's block.
-constexpr size_t row_bytes(DType t, size_t k) {
+static constexpr size_t row_bytes(DType t, size_t k) {
     return k / info(t).block * info(t).block_bytes;
 }
 

@@ -25,7 +25,7 @@ struct Q8Offsets {
     size_t scale, bias, bias16, fsum, fsum16, bytes;
 };
 
-constexpr Q8Offsets q8_offsets(size_t k) {
+static constexpr Q8Offsets q8_offsets(size_t k) {
     const size_t nb = k / 32;
     Q8Offsets o{};
     o.scale = k;
@@ -37,7 +37,7 @@ constexpr Q8Offsets q8_offsets(size_t k) {
     return o;
 }
 
-constexpr size_t act_row_bytes(ActFormat f, size_t k) {
+static constexpr size_t act_row_bytes(ActFormat f, size_t k) {
     switch (f) {
         case ActFormat::q8:
             return q8_offsets(k).bytes;

@@ -36,7 +36,7 @@ using ProductFn = void (*)(const ProductArgs&);
 
 // Scratch for one unpacked panel of `product_panel_groups` groups: codes or f32, scales, minima.
 inline constexpr size_t product_panel_groups = 2;
-constexpr size_t product_scratch_bytes(size_t k) {
+static constexpr size_t product_scratch_bytes(size_t k) {
     return product_panel_groups * 16 * (k * 4 + (k / 16 + 1) * 8) + 256;
 }
 
@@ -94,7 +94,7 @@ struct AttendArgs {
 };
 
 inline constexpr uint32_t attend_max_queries = 32;
-constexpr size_t attend_scratch_bytes(size_t head_dim) {
+static constexpr size_t attend_scratch_bytes(size_t head_dim) {
     const size_t padded = (head_dim + 15) / 16 * 16;
     // scores f32, probabilities bf16, queries bf16, K and V converted to f32 or bf16
     return attend_max_queries * (kv_span * 6 + padded * 4) + kv_span * padded * 8 + 4096;

@@ -22,25 +22,25 @@ enum class KvType : uint8_t { bf16, f16, f32, int8 };
 
 inline constexpr uint32_t kv_span = 256;
 
-constexpr size_t kv_element_bytes(KvType t) {
+static constexpr size_t kv_element_bytes(KvType t) {
     return t == KvType::f32 ? 4 : t == KvType::int8 ? 1 : 2;
 }
-constexpr size_t kv_padded(size_t head_dim) {
+static constexpr size_t kv_padded(size_t head_dim) {
     return (head_dim + 15) / 16 * 16;
 }
-constexpr bool kv_paired(KvType t) {
+static constexpr bool kv_paired(KvType t) {
     return t == KvType::bf16 || t == KvType::int8;
 }
-constexpr size_t kv_k_rows(KvType t, size_t head_dim) {
+static constexpr size_t kv_k_rows(KvType t, size_t head_dim) {
     return kv_paired(t) ? (head_dim + 1) / 2 * 2 : head_dim;
 }
-constexpr size_t kv_v_offset(KvType t, size_t head_dim) {
+static constexpr size_t kv_v_offset(KvType t, size_t head_dim) {
     return kv_span * kv_k_rows(t, head_dim) * kv_element_bytes(t);
 }
-constexpr size_t kv_scale_offset(KvType t, size_t head_dim) {
+static constexpr size_t kv_scale_offset(KvType t, size_t head_dim) {
     return kv_v_offset(t, head_dim) + kv_span * kv_padded(head_dim) * kv_element_bytes(t);
 }
-constexpr size_t kv_page_bytes(KvType t, size_t head_dim) {
+static constexpr size_t kv_page_bytes(KvType t, size_t head_dim) {
     return kv_scale_offset(t, head_dim) + (t == KvType::int8 ? kv_span * 8 : 0);
 }
 

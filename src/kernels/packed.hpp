@@ -66,16 +66,16 @@ inline constexpr PackedSpec packed_table[] = {
 };
 static_assert(sizeof(packed_table) / sizeof(packed_table[0]) == static_cast<size_t>(DType::count_));
 
-constexpr const PackedSpec& packed_spec(DType t) {
+static constexpr const PackedSpec& packed_spec(DType t) {
     return packed_table[static_cast<size_t>(t)];
 }
-constexpr bool is_quantized(DType t) {
+static constexpr bool is_quantized(DType t) {
     return packed_spec(t).low_bits != 0;
 }
 
 inline constexpr size_t group_columns = 16;
 
-constexpr size_t scale_bytes(ScaleKind kind) {
+static constexpr size_t scale_bytes(ScaleKind kind) {
     switch (kind) {
         case ScaleKind::none:
             return 0;
@@ -89,7 +89,7 @@ constexpr size_t scale_bytes(ScaleKind kind) {
     }
 }
 
-constexpr bool has_super(ScaleKind kind) {
+static constexpr bool has_super(ScaleKind kind) {
     return kind == ScaleKind::k4 || kind == ScaleKind::k6 || kind == ScaleKind::k2 ||
            kind == ScaleKind::xs;
 }
@@ -99,11 +99,11 @@ struct GroupPlanes {
     size_t low, high, scale, super, bytes;
 };
 
-constexpr size_t align64(size_t n) {
+static constexpr size_t align64(size_t n) {
     return (n + 63) / 64 * 64;
 }
 
-constexpr GroupPlanes group_planes(DType t, size_t k) {
+static constexpr GroupPlanes group_planes(DType t, size_t k) {
     const PackedSpec& s = packed_spec(t);
     GroupPlanes p{};
     if (s.low_bits == 0) {
@@ -120,7 +120,7 @@ constexpr GroupPlanes group_planes(DType t, size_t k) {
     return p;
 }
 
-constexpr size_t packed_bytes(DType t, size_t n, size_t k) {
+static constexpr size_t packed_bytes(DType t, size_t n, size_t k) {
     return (n + group_columns - 1) / group_columns * group_planes(t, k).bytes;
 }
 
