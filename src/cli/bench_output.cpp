@@ -287,9 +287,8 @@ class MarkdownWriter : public BenchWriter {
                                  : fmt::format("{:.1f}", 100 * share(g.total.ideal_s, g.seconds)),
                 g.kernel);
         }
-        t += "\ntimes are thread 0's: where it leaves a barrier late, part of a step's time is "
-             "counted\nto the step before; >100: in a cache, or so counted. Rows above are wall "
-             "time.\n";
+        t += "\na step ends when its last thread does; one without a barrier (decode's prepares) "
+             "is timed on\nthread 0; >100: its bytes came from a cache\n";
         return t;
     }
 

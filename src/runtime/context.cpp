@@ -13,8 +13,8 @@ namespace {
 // 52 %, a whole group (9216) 43 %.
 constexpr size_t default_prefetch = 2048;
 
-void port_barrier(void* self, uint32_t thread) {
-    static_cast<ThreadTeam*>(self)->barrier(thread);
+void port_barrier(void* self, uint32_t thread, void (*last)(void*), void* arg) {
+    static_cast<ThreadTeam*>(self)->barrier(thread, last, arg);
 }
 
 uint64_t port_now(void* self) {
@@ -182,9 +182,9 @@ Status Context::pass(std::span<const Row> rows) {
     b.runs = runs_.data();
     b.n_rows = static_cast<uint32_t>(rows.size());
     exec_.n_threads = threads_for(b.n_rows);
-    std::memset(counters_.data(), 0,
-                sizeof(StepCounter) * exec_.n_threads * exec_.model->n_steps);
+    std::memset(counters_.data(), 0, sizeof(StepCounter) * exec_.n_threads * exec_.model->n_steps);
     pass_barriers_ = 0;
+    if (exec_.step_ns != nullptr) exec_.mark_ns = port_now(nullptr);
     model_.team().run(pass_thread, &exec_, exec_.n_threads);
     barriers_ += pass_barriers_;
     for (uint32_t r = 0; r < b.n_runs; ++r) {

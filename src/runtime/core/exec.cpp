@@ -95,46 +95,64 @@ void run_prepare_private(Exec& e, uint32_t step, uint32_t thread) {
         prepare_row(e, s, scratch, source_row(e, s, row), scratch.act + row * stride, thread == 0);
 }
 
+namespace {
+
+// A step's time ends when the last thread has come to its barrier, whoever that is.
+struct StepEnd {
+    Exec* e;
+    uint32_t step;
+};
+
+void stamp(void* arg) {
+    const StepEnd& end = *static_cast<StepEnd*>(arg);
+    Exec& e = *end.e;
+    const uint64_t now = e.port.now(e.port.self);
+    e.step_ns[end.step] += now - e.mark_ns;
+    e.mark_ns = now;
+}
+
+}  // namespace
+
 void run_pass(Exec& e, uint32_t thread) {
     const Lowered& m = *e.model;
-    const bool timing = thread == 0 && e.step_ns != nullptr;
-    uint64_t before = timing ? e.port.now(e.port.self) : 0;
+    const bool timing = e.step_ns != nullptr;
     for (uint32_t i = 0; i < m.n_steps; ++i) {
         const LoweredStep& s = m.steps[i];
         const uint32_t rows = step_rows(e, s);
-        bool wait = true;
-        if (rows == 0) {
-            wait = false;
-        } else if (s.kind == StepKind::prepare && s.replicate && rows <= small_rows) {
+        if (rows == 0) continue;
+        if (s.kind == StepKind::prepare && s.replicate && rows <= small_rows) {
+            // No barrier: thread 0's own time stands for all, and is taken off the next step's.
+            const bool mine = timing && thread == 0;
+            const uint64_t before = mine ? e.port.now(e.port.self) : 0;
             run_prepare_private(e, i, thread);
-            wait = false;
-        } else {
-            switch (s.kind) {
-                case StepKind::embed:
-                    run_embed(e, i, thread);
-                    break;
-                case StepKind::prepare:
-                    run_prepare(e, i, thread);
-                    break;
-                case StepKind::product:
-                    run_product(e, i, thread);
-                    break;
-                case StepKind::rotate:
-                    wait = !attention_is_small(e, s);
-                    if (wait) run_rotate(e, i, thread);
-                    break;
-                case StepKind::attend:
-                    run_attend(e, i, thread);
-                    break;
+            if (mine) {
+                const uint64_t spent = e.port.now(e.port.self) - before;
+                e.step_ns[i] += spent;
+                e.mark_ns += spent;
             }
+            continue;
         }
-        if (wait) e.port.barrier(e.port.self, thread);
-        if (wait && thread == 0 && e.barriers != nullptr) ++*e.barriers;
-        if (timing) {
-            const uint64_t now = e.port.now(e.port.self);
-            e.step_ns[i] += now - before;
-            before = now;
+        switch (s.kind) {
+            case StepKind::embed:
+                run_embed(e, i, thread);
+                break;
+            case StepKind::prepare:
+                run_prepare(e, i, thread);
+                break;
+            case StepKind::product:
+                run_product(e, i, thread);
+                break;
+            case StepKind::rotate:
+                if (attention_is_small(e, s)) continue;  // attend does it
+                run_rotate(e, i, thread);
+                break;
+            case StepKind::attend:
+                run_attend(e, i, thread);
+                break;
         }
+        StepEnd end{&e, i};
+        e.port.barrier(e.port.self, thread, timing ? stamp : nullptr, &end);
+        if (thread == 0 && e.barriers != nullptr) ++*e.barriers;
     }
 }
 

@@ -17,7 +17,9 @@ namespace ridge {
 // What the core asks of the machine it runs on.
 struct Port {
     void* self;
-    void (*barrier)(void* self, uint32_t thread);
+    // Waits for all threads; `last` (may be null) is called once, by the last to come, before
+    // anyone goes on.
+    void (*barrier)(void* self, uint32_t thread, void (*last)(void* arg), void* arg);
     uint64_t (*now)(void* self);  // nanoseconds, or 0 where there is no clock
 };
 
@@ -76,6 +78,7 @@ struct Exec {
     size_t prefetch_bytes;
     Port port;
     uint64_t* step_ns;   // [n_steps] or null: time of each step, added up
+    uint64_t mark_ns;    // end of the step before; the time of the pass's start at first
     uint32_t* barriers;  // or null: barriers passed, added up
 };
 
