@@ -131,7 +131,10 @@ void print_stats(Model& model, Context& context, const Answer& a) {
     const double decode = steps > 0 ? static_cast<double>(steps) / a.decode_s : 0.0;
     RoofMeter meter(model.team(), context.threads_decode());
     const Roofs roofs = meter.measure(0.5);
-    const double tops = static_cast<double>(product_ops(model.program())) * a.prompt_tokens / 1e9;
+    // The head is computed for the prompt's last token only.
+    const double head = 2.0 * model.program().vocab * model.program().hidden;
+    const double all = static_cast<double>(product_ops(model.program()));
+    const double tops = ((all - head) * a.prompt_tokens + head) / 1e9;
     fmt::print(
         stderr,
         "\nprefill  {:8.1f} tokens/s  ({} tokens; {:.0f} % of the int8 roof, {:.0f} GOP/s)\n",

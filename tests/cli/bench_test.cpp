@@ -243,7 +243,7 @@ TEST_F(Bench, Markdown) {
     EXPECT_THAT(r.out, HasSubstr("logits "));
     EXPECT_THAT(r.out, HasSubstr("| ffn_down"));
     EXPECT_THAT(r.out, HasSubstr("barriers"));
-    EXPECT_THAT(r.out, HasSubstr("times are thread 0's"));
+    EXPECT_THAT(r.out, HasSubstr("a step ends when its last thread does"));
 }
 
 TEST_F(Bench, WrongArgumentsAreOneSentence) {
