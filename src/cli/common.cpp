@@ -38,7 +38,8 @@ void add_engine_options(CLI::App& verb, EngineArgs& a, bool positional_model) {
         ->check(CLI::Range(0, 1 << 24));
     verb.add_option("--chunk", a.chunk, "tokens of a prompt computed together")
         ->check(CLI::Range(1, 8192));
-    verb.add_option("--cache-type", a.cache_type, "KV cache: bf16, f16, f32 or int8");
+    verb.add_option("--cache-type", a.cache_type,
+                    "KV cache: bf16 (f32 with --activations f32), f16, f32 or int8");
     verb.add_option("--activations", a.activations,
                     "q8 (int8 products) or f32 (oracle: nothing but the weights is rounded)");
     verb.add_option("--kernels", a.kernels, "force a kernel set: avx512, avx2 or ref");
@@ -54,6 +55,11 @@ Result<KvType> parse_kv_type(const std::string& name) {
         if (name == text) return type;
     return fail(ErrorCode::invalid_argument,
                 "unknown cache type '" + name + "'; choose one of bf16, f16, f32, int8");
+}
+
+std::string cache_type_of(const EngineArgs& args) {
+    if (!args.cache_type.empty()) return args.cache_type;
+    return args.activations == "f32" ? "f32" : "bf16";
 }
 
 std::string model_folder() {
@@ -97,7 +103,7 @@ Result<ModelOptions> model_options(const EngineArgs& a) {
                     "unknown activations '" + a.activations + "'; choose q8 or f32");
     o.f32_activations = a.activations == "f32";
     o.kernels = a.kernels;
-    RIDGE_ASSIGN(o.kv, parse_kv_type(a.cache_type));
+    RIDGE_ASSIGN(o.kv, parse_kv_type(cache_type_of(a)));
     o.threads = std::max(a.threads, a.threads_prefill);
     o.chunk = a.chunk;
     return o;

@@ -18,7 +18,7 @@ struct EngineArgs {
     std::string model;
     std::string activations = "q8";
     std::string kernels;
-    std::string cache_type = "bf16";
+    std::string cache_type;        // empty: bf16, or f32 with f32 activations
     uint32_t threads = 0;          // 0 = chosen from the machine's profile
     uint32_t threads_prefill = 0;  // 0 = as threads
     uint32_t context = 0;
@@ -29,6 +29,8 @@ struct EngineArgs {
 void add_engine_options(CLI::App& verb, EngineArgs& args, bool positional_model = true);
 
 Result<KvType> parse_kv_type(const std::string& name);
+// The cache type that the arguments ask for, by name.
+std::string cache_type_of(const EngineArgs& args);
 
 // The file a user means: a path, or the name of a file in the model cache folder. Error text names
 // both places and near misses.

@@ -146,7 +146,7 @@ Json model_json(const Inspection& in, const InspectArgs& a) {
             j["hyper_parameters"][key.substr(prefix.size())] = in.file.describe(key);
     j["tensors"] = tensors_json(in.file, a.tensors);
     j["context"] = in.context;
-    j["cache_type"] = a.engine.cache_type;
+    j["cache_type"] = cache_type_of(a.engine);
     j["activations"] = a.engine.activations;
     j["threads"] = in.threads;
     j["kernels"] = in.kernels.set->name;

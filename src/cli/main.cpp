@@ -2,6 +2,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
 
 #include "cli/bench_cases.hpp"
 #include "cli/common.hpp"
@@ -38,6 +42,12 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : 2;  // help and version are no errors
+    } catch (const std::bad_alloc&) {
+        return ridge::cli::complain("there is not enough memory for this");
+    } catch (const std::exception& e) {
+        return ridge::cli::complain(e.what());  // the output could not be written, for one
     }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        return ridge::cli::complain("the output could not be written");
     return code;
 }

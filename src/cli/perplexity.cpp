@@ -46,7 +46,7 @@ void print(const PerplexityArgs& a, const Model& m, const Score& s) {
     if (a.json) {
         nlohmann::json j{{"model", m.file().path()},
                          {"activations", a.engine.activations},
-                         {"cache_type", a.engine.cache_type},
+                         {"cache_type", cache_type_of(a.engine)},
                          {"kernels", m.kernels().set->name},
                          {"window", a.score.window},
                          {"first", a.score.first},
@@ -132,8 +132,10 @@ void add_perplexity(CLI::App& app, int& code) {
         "compare with the same weights and f32 activations and cache, position by position");
     v->add_option("--window", a->score.window, "tokens of one independent stretch of text (512)")
         ->check(CLI::Range(2, 1 << 20));
-    v->add_option("--first", a->first, "first scored position of a window (half of it)");
-    v->add_option("--max-tokens", a->score.max_tokens, "read at most so many tokens of the text");
+    v->add_option("--first", a->first, "first scored position of a window (half of it)")
+        ->check(CLI::Range(0, 1 << 20));
+    v->add_option("--max-tokens", a->score.max_tokens, "read at most so many tokens of the text")
+        ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 40));
     v->add_flag("--no-bos", a->no_bos, "leave each window's first token as it is");
     v->add_flag("--json", a->json, "print one JSON object");
     v->callback([a, &code] { code = perplexity(*a); });

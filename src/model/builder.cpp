@@ -45,6 +45,7 @@ BufferId ProgramBuilder::buffer(const char* name, uint32_t width) {
 WeightId ProgramBuilder::add_weight(const std::string& name, WeightKind kind, uint32_t n,
                                     uint32_t k, uint32_t rope_head) {
     const TensorInfo* t = file_.find(name);
+    used_.insert(name);
     const bool one_row = kind == WeightKind::vector;
     if (t == nullptr || t->n_dims > 2 || t->dims[0] != k || t->rows() != (one_row ? 1 : n)) {
         if (!failed_) {
@@ -174,6 +175,14 @@ void ProgramBuilder::logits(BufferId x) {
 Result<ModelProgram> ProgramBuilder::finish(AttentionShape attention, uint32_t layers,
                                             uint32_t hidden, uint32_t vocab, uint32_t context) {
     if (failed_) return tl::unexpected<Error>(error_);
+    // A tensor left over means arithmetic that this program does not do: its text would be wrong.
+    for (const TensorInfo& t : file_.tensors())
+        if (used_.count(t.name) == 0)
+            return fail(ErrorCode::unsupported,
+                        file_.path() + ": tensor '" + t.name +
+                            "' has no place in the architecture '" + model_.architecture +
+                            "' as ridge knows it with " + std::to_string(layers) +
+                            " layers; the model would not compute rightly");
     ModelProgram& m = model_;
     m.program = {m.steps.data(),   static_cast<uint32_t>(m.steps.size()),
                  m.buffers.data(), static_cast<uint32_t>(m.buffers.size()),

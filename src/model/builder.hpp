@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,7 @@ class ProgramBuilder {
     Step& push(Op op, BufferId in0, BufferId out);
 
     const GgufFile& file_;
+    std::set<std::string> used_;  // tensors some step reads
     ModelProgram model_;
     Error error_;
     bool failed_ = false;

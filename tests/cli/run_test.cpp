@@ -1,6 +1,9 @@
 // ridge run, as users meet it: bad files, output, limits, signals.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+
 #include <signal.h>
+#include <cstdlib>
 
 #include <cstring>
 #include <filesystem>
@@ -225,6 +228,23 @@ TEST(Run, HelpAndVersion) {
     const CliRun version = ridge({"--version"});
     EXPECT_EQ(version.code, 0);
     EXPECT_EQ(version.out, "ridge 0.1.0\n");
+}
+
+// No verb loses its output silently or ends by an exception.
+TEST(Run, AFullDiskIsReported) {
+    const std::string full = std::string(RIDGE_CLI) + " ";
+    const auto status = [&](const std::string& arguments) {
+        const std::string command = full + arguments + " >/dev/full 2>/dev/null";
+        return WEXITSTATUS(std::system(command.c_str()));
+    };
+    EXPECT_EQ(status("tokenize " + tiny + " -p abc"), 1);
+    EXPECT_EQ(status("tokenize " + tiny + " --json -f " + RIDGE_TEST_DATA "/text/northanger.txt"),
+              1);
+    EXPECT_EQ(status("inspect " + tiny + " --tensors"), 1);
+    EXPECT_EQ(status("perplexity " + tiny + " --window 4 --max-tokens 8 " +
+                     RIDGE_TEST_DATA "/text/northanger.txt"),
+              1);
+    EXPECT_EQ(status("run " + tiny + " -p a -n 3"), 1);
 }
 
 TEST(Run, AClosedPipeEndsIt) {

@@ -113,6 +113,13 @@ TEST_F(BuildProgram, UntouchedFilesBuild) {
     }
 }
 
+// A tensor that no step reads means arithmetic that is left out.
+TEST_F(BuildProgram, TensorsLeftOverAreRefused) {
+    expect_error({.dims = {64}, .add = "blk.0.ffn_down.bias"}, {"blk.0.ffn_down.bias", "llama"});
+    expect_error({.dims = {8}, .add = "blk.0.attn_q_norm.weight"}, {"blk.0.attn_q_norm.weight"});
+    expect_error(with("llama.block_count", uint32_t{1}), {"blk.1.", "1 layers"});
+}
+
 TEST_F(BuildProgram, GemmaWindowsAndTablesFollowThePattern) {
     use("gemma3");
     const auto program = build(with("gemma3.attention.sliding_window_pattern", uint32_t{2}));

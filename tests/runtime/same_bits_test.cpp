@@ -1,5 +1,5 @@
 // A token's result does not depend on its company: every way of cutting up the same work gives the
-// same bits, for each kernel set, architecture and cache type.
+// same bits: both vector sets, both architectures, every cache type.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -101,7 +101,8 @@ TEST_P(SameBits, AfterTrimmingAndRefilling) {
     ASSERT_TRUE(c->prefill(0, wrong).has_value());
     for (const uint32_t keep : {256u, 255u, 100u, 0u}) {
         const uint32_t kept = c->trim(0, keep);
-        EXPECT_TRUE(kept == keep || kept == 0);
+        // Only a ring may have lost what is needed.
+        EXPECT_TRUE(kept == keep || (GetParam().gemma && kept == 0));
         const auto rest = std::span<const int32_t>(tokens_).subspan(kept);
         EXPECT_TRUE(test::same_bits(test::all_logits(*c, rest, 64), want(kept, n_tokens - kept)))
             << "kept " << kept;
