@@ -12,7 +12,9 @@
 #include "cli/names.hpp"
 #include "cli/verbs.hpp"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run_verb(int argc, char** argv) {
     CLI::App app{"ridge runs language models on small machines"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "ridge " RIDGE_VERSION);
@@ -42,12 +44,21 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : 2;  // help and version are no errors
-    } catch (const std::bad_alloc&) {
-        return ridge::cli::complain("there is not enough memory for this");
-    } catch (const std::exception& e) {
-        return ridge::cli::complain(e.what());  // the output could not be written, for one
     }
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
         return ridge::cli::complain("the output could not be written");
     return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run_verb(argc, argv);
+    } catch (const std::bad_alloc&) {
+        std::fputs("ridge: there is not enough memory for this\n", stderr);
+    } catch (const std::exception& e) {  // the output could not be written, for one
+        std::fprintf(stderr, "ridge: %s\n", e.what());
+    }
+    return 1;
 }
