@@ -45,6 +45,7 @@ int run_verb(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? 0 : 2;  // help and version are no errors
     }
+    // For every verb: output that did not arrive is an error.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
         return ridge::cli::complain("the output could not be written");
     return code;

@@ -214,8 +214,6 @@ int run(RunArgs& args) {
                               m.bytes_per_token());
         (void)profile.save();  // a hint; losing it costs nothing
     }
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        return complain("the output could not be written");
     return std::string_view(answer->finish) == "interrupt" ? 130 : 0;
 }
 

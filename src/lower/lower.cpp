@@ -10,10 +10,6 @@
 namespace ridge {
 namespace {
 
-constexpr size_t round64(size_t n) {
-    return (n + 63) / 64 * 64;
-}
-
 // Declares what each step moves and computes, from shapes alone.
 void declare_costs(LoweredStep& s, KvType kv, bool f32_activations) {
     Cost& c = s.cost;
@@ -90,7 +86,7 @@ Result<LoweredModel> lower(const Program& program, const GgufFile& file,
         const FusedBuffer& b = fused.buffers[i];
         const uint32_t rows = b.head ? options.max_logits : options.max_rows;
         // An odd number of cache lines a row: rows spread over all cache sets.
-        const size_t row_bytes_padded = round64(b.row_bytes) | 64;
+        const size_t row_bytes_padded = align64(b.row_bytes) | 64;
         m.buffers.push_back({b.name, 0, row_bytes_padded, rows});
         lives[i].bytes = row_bytes_padded * rows + 4096;
     }
@@ -115,12 +111,12 @@ Result<LoweredModel> lower(const Program& program, const GgufFile& file,
             plan.attend_bytes = std::max(plan.attend_bytes, attend_scratch_bytes(s.head_dim) +
                                                                 attend_task_bytes(s.head_dim));
     }
-    plan.product_bytes = round64(plan.product_bytes);
-    plan.tile_bytes = round64(plan.tile_bytes);
-    plan.attend_bytes = round64(plan.attend_bytes);
+    plan.product_bytes = align64(plan.product_bytes);
+    plan.tile_bytes = align64(plan.tile_bytes);
+    plan.attend_bytes = align64(plan.attend_bytes);
     // product | tile | small_rows act rows | two rows of floats | attention
     plan.scratch_bytes = plan.product_bytes + plan.tile_bytes + small_rows * plan.act_bytes +
-                         2 * round64(widest * 4) + plan.attend_bytes;
+                         2 * align64(widest * 4) + plan.attend_bytes;
     plan.buffers = m.buffers.data();
     plan.n_buffers = static_cast<uint32_t>(m.buffers.size());
     plan.arena_bytes = placed.arena_bytes;
