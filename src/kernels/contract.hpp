@@ -13,7 +13,7 @@
 
 #include "base/types.hpp"
 #include "kernels/act_row.hpp"
-#include "kernels/kv_page.hpp"
+#include "kernels/attend_contract.hpp"
 
 namespace ridge {
 
@@ -65,51 +65,19 @@ struct RowKernels {
     // gate = act(gate) * up; silu: g / (1 + exp(-g)); gelu: tanh form
     void (*silu_mul)(float* gate, const float* up, size_t n);
     void (*gelu_mul)(float* gate, const float* up, size_t n);
+    // Unit, then quantization: row r of the tile, at tile + r * stride, holds gate 0..15, up 0..15,
+    // gate 16..31, up 16..31; act(gate) * up becomes block `block` of q8 row r (of k values) of
+    // `out`. The bits are those of silu_mul or gelu_mul followed by quantize.
+    void (*silu_q8)(const float* tile, size_t stride, size_t rows, uint8_t* out, size_t out_stride,
+                    size_t k, size_t block);
+    void (*gelu_q8)(const float* tile, size_t stride, size_t rows, uint8_t* out, size_t out_stride,
+                    size_t k, size_t block);
     // Rotates pairs (i, i + n_rot/2), i < n_rot/2; cos_sin holds n_rot/2 cosines, then sines.
     void (*rope)(float* x, const float* cos_sin, size_t n_rot);
     // x = cap * tanh(x / cap)
     void (*softcap)(float* x, float cap, size_t n);
     // First index of the largest value (NaN never wins).
     uint32_t (*argmax)(const float* x, size_t n);
-};
-
-// Attention of `n_q` query vectors over one span of keys (kv_page.hpp): for each query i with
-// visible keys [lo[i], hi[i]) of the span, s = q.k, m = max s, p = exp(s - m), l = sum p,
-// o = sum p * v. Queries are pre-scaled by the softmax scale. A query without visible keys gets
-// m = -inf, l = 0, o = 0. In the bf16 path (KvType bf16, int8) q and p are rounded to bf16.
-struct AttendArgs {
-    const uint8_t* page;  // K and V of one kv head over the span
-    KvType type;
-    uint32_t head_dim;
-    const float* q;      // [n_q][q_stride]
-    size_t q_stride;     // floats
-    uint32_t n_q;        // 1 .. attend_max_queries
-    const uint16_t* lo;  // visible keys of the span, 0 .. kv_span
-    const uint16_t* hi;
-    float* m;  // [n_q]
-    float* l;  // [n_q]
-    float* o;  // [n_q][o_stride], head_dim padded to 16 floats
-    size_t o_stride;
-    uint8_t* scratch;  // attend_scratch_bytes(head_dim), 64-byte aligned
-};
-
-inline constexpr uint32_t attend_max_queries = 32;
-static constexpr size_t attend_scratch_bytes(size_t head_dim) {
-    const size_t padded = (head_dim + 15) / 16 * 16;
-    // scores f32, probabilities bf16, queries bf16, K and V converted to f32 or bf16
-    return attend_max_queries * (kv_span * 6 + padded * 4) + kv_span * padded * 8 + 4096;
-}
-
-struct AttendKernels {
-    const char* set;
-    void (*span)(const AttendArgs&);
-    // (m, l, o) += (m2, l2, o2), o of n floats: the online-softmax merge, later span second.
-    void (*merge)(float* m, float* l, float* o, float m2, float l2, const float* o2, size_t n);
-    // out = o * (1 / l), or zero where l == 0
-    void (*finish)(float l, const float* o, float* out, size_t n);
-    // Writes key and value of one position (slot 0 .. kv_span-1) into a page.
-    void (*write)(uint8_t* page, KvType type, uint32_t head_dim, uint32_t slot, const float* k,
-                  const float* v);
 };
 
 }  // namespace ridge

@@ -316,5 +316,32 @@ TEST(RowKernels, ArgmaxFindsTheFirstLargest) {
     });
 }
 
+// A gate and up tile's rows in groups of four and fewer give what the unit and the quantizer give
+// one after the other, and nothing else of the rows is written.
+TEST(RowKernels, UnitAndQuantizationInOne) {
+    constexpr size_t k = 96, stride = 80, block = 1;
+    const size_t row_bytes = act_row_bytes(ActFormat::q8, k);
+    for (const KernelSet* set : test::supported_sets())
+        for (size_t rows = 1; rows <= 9; ++rows)
+            for (const bool silu : {true, false}) {
+                SCOPED_TRACE(std::string(set->name) + ", rows = " + std::to_string(rows));
+                const RowKernels& row = *set->row;
+                const std::vector<float> tile = gates(rows * stride, static_cast<uint32_t>(rows));
+                std::vector<uint8_t> expected(rows * row_bytes, 0xa5), actual = expected;
+                for (size_t r = 0; r < rows; ++r) {
+                    float gate[32];
+                    for (size_t half = 0; half < 2; ++half) {
+                        const float* x = &tile[r * stride + 32 * half];
+                        std::copy(x, x + 16, gate + 16 * half);
+                        (silu ? row.silu_mul : row.gelu_mul)(gate + 16 * half, x + 16, 16);
+                    }
+                    row.quantize(gate, 32, &expected[r * row_bytes], k, block);
+                }
+                (silu ? row.silu_q8 : row.gelu_q8)(tile.data(), stride, rows, actual.data(),
+                                                   row_bytes, k, block);
+                ASSERT_EQ(expected, actual);
+            }
+}
+
 }  // namespace
 }  // namespace ridge

@@ -10,6 +10,7 @@
 #include "base/half.hpp"
 #include "kernels/avx2/rows_math.hpp"
 #include "kernels/avx2/set.hpp"
+#include "kernels/glu_rows.hpp"
 
 namespace ridge::avx2 {
 namespace {
@@ -200,7 +201,18 @@ uint32_t argmax(const float* x, size_t n) {
 
 }  // namespace
 
-const RowKernels row_kernels = {"avx2",   rms_norm, quantize, to_bf16, add,   scale,
-                                silu_mul, gelu_mul, rope,     softcap, argmax};
+const RowKernels row_kernels = {"avx2",
+                                rms_norm,
+                                quantize,
+                                to_bf16,
+                                add,
+                                scale,
+                                silu_mul,
+                                gelu_mul,
+                                glu_rows<silu_mul, quantize>,
+                                glu_rows<gelu_mul, quantize>,
+                                rope,
+                                softcap,
+                                argmax};
 
 }  // namespace ridge::avx2

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/avx512/rows_math.hpp"
+#include "kernels/avx512/glu.hpp"
+#include "kernels/avx512/quantize.hpp"
 #include "kernels/avx512/set.hpp"
 
 namespace ridge::avx512 {
@@ -30,128 +31,22 @@ void rms_norm(const float* x, const float* w, size_t n, float eps, float* y) {
     });
 }
 
-// 127 / absmax must not overflow: blocks below 2^-100 count as zero.
-constexpr float smallest_absmax = 7.888609e-31f;
-
-// |q| <= 127 for finite input; NaN and infinity become the most negative integer.
-__m512i quanta(__m512 v, __m512 inverse) {
-    return _mm512_cvt_roundps_epi32(_mm512_mul_ps(v, inverse),
-                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-// Where a row's fields for one block lie.
-struct Q8Fields {
-    uint8_t* values;
-    float* scale;
-    int32_t* bias;
-    int32_t* bias16;
-    float* fsum;
-    float* fsum16;
-};
-
-void quantize_block(const float* x, const Q8Fields& f, size_t b) {
-    const __m512 v0 = _mm512_loadu_ps(x);
-    const __m512 v1 = _mm512_loadu_ps(x + 16);
-    const float absmax = lane_max(_mm512_max_ps(_mm512_abs_ps(v0), _mm512_abs_ps(v1)));
-    const bool zero = !(absmax >= smallest_absmax);
-    const __m512 inverse = _mm512_set1_ps(zero ? 0.0f : 127.0f / absmax);
-    const float d = zero ? 0.0f : absmax / 127.0f;
-    const __m512i lowest = _mm512_set1_epi32(-127);
-    const __m512i q0 = _mm512_max_epi32(quanta(v0, inverse), lowest);
-    const __m512i q1 = _mm512_max_epi32(quanta(v1, inverse), lowest);
-    auto* out = reinterpret_cast<__m128i*>(f.values + 32 * b);
-    _mm_storeu_si128(out, _mm512_cvtepi32_epi8(q0));
-    _mm_storeu_si128(out + 1, _mm512_cvtepi32_epi8(q1));
-    const int32_t sum0 = _mm512_reduce_add_epi32(q0);
-    const int32_t sum1 = _mm512_reduce_add_epi32(q1);
-    f.scale[b] = d;
-    f.bias[b] = -128 * (sum0 + sum1);
-    f.bias16[2 * b] = -128 * sum0;
-    f.bias16[2 * b + 1] = -128 * sum1;
-    f.fsum[b] = d * static_cast<float>(sum0 + sum1);
-    f.fsum16[2 * b] = d * static_cast<float>(sum0);
-    f.fsum16[2 * b + 1] = d * static_cast<float>(sum1);
-}
-
-// Largest magnitude of four blocks, each in all four elements of its 128-bit lane.
-__m512 absmax_of_four(const __m512* v) {
-    __m512 a[4];
-    for (int b = 0; b < 4; ++b)
-        a[b] = _mm512_max_ps(_mm512_abs_ps(v[2 * b]), _mm512_abs_ps(v[2 * b + 1]));
-    const __m512 a01 = _mm512_max_ps(_mm512_shuffle_f32x4(a[0], a[1], 0x44),
-                                     _mm512_shuffle_f32x4(a[0], a[1], 0xee));
-    const __m512 a23 = _mm512_max_ps(_mm512_shuffle_f32x4(a[2], a[3], 0x44),
-                                     _mm512_shuffle_f32x4(a[2], a[3], 0xee));
-    __m512 all =
-        _mm512_max_ps(_mm512_shuffle_f32x4(a01, a23, 0x88), _mm512_shuffle_f32x4(a01, a23, 0xdd));
-    all = _mm512_max_ps(all, _mm512_permute_ps(all, 0x4e));
-    return _mm512_max_ps(all, _mm512_permute_ps(all, 0xb1));
-}
-
-// 64 bytes in order of four vectors of 16 values; saturation and the maximum clamp to +-127.
-__m512i bytes_of(const __m512i* q) {
-    const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
-    const __m512i bytes = _mm512_permutexvar_epi32(
-        order, _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3])));
-    return _mm512_max_epi8(bytes, _mm512_set1_epi8(-127));
-}
-
-// Blocks b .. b + 3: the same operations on the same operands as quantize_block, four blocks'
-// maxima, divisions and sums sharing vectors (about 24 operations a block instead of 60).
-void quantize_four(const float* x, const Q8Fields& f, size_t b) {
-    __m512 v[8];
-    for (int i = 0; i < 8; ++i) v[i] = _mm512_loadu_ps(x + 16 * i);
-    const __m512 absmax = absmax_of_four(v);
-    const __mmask16 live = _mm512_cmp_ps_mask(absmax, _mm512_set1_ps(smallest_absmax), _CMP_GE_OQ);
-    const __m512 most = _mm512_set1_ps(127.0f);
-    const __m512 inverse = _mm512_maskz_div_ps(live, most, absmax);
-    const __m512 d = _mm512_maskz_div_ps(live, absmax, most);
-    const __m512 spread[4] = {
-        _mm512_shuffle_f32x4(inverse, inverse, 0x00), _mm512_shuffle_f32x4(inverse, inverse, 0x55),
-        _mm512_shuffle_f32x4(inverse, inverse, 0xaa), _mm512_shuffle_f32x4(inverse, inverse, 0xff)};
-    __m512i q[8];
-    for (int i = 0; i < 8; ++i) q[i] = quanta(v[i], spread[i / 2]);
-    const __m512i low = bytes_of(q);
-    const __m512i high = bytes_of(q + 4);
-    _mm512_storeu_si512(f.values + 32 * b, low);
-    _mm512_storeu_si512(f.values + 32 * b + 64, high);
-    // per 128-bit lane: sums of 16 bytes of low twice, then of high twice
-    const __m512i ones = _mm512_set1_epi8(1);
-    const __m512i low4 = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, low);
-    const __m512i high4 = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, high);
-    __m512i sums =
-        _mm512_add_epi32(_mm512_unpacklo_epi64(low4, high4), _mm512_unpackhi_epi64(low4, high4));
-    sums = _mm512_add_epi32(sums, _mm512_shuffle_epi32(sums, _MM_PERM_CDAB));
-    // the eight sums of 16 in order, then first and second halves of the four blocks
-    sums = _mm512_permutexvar_epi32(
-        _mm512_set_epi32(14, 6, 12, 4, 10, 2, 8, 0, 14, 10, 6, 2, 12, 8, 4, 0), sums);
-    const __m512 scales = _mm512_permutexvar_ps(
-        _mm512_set_epi32(12, 8, 4, 0, 12, 8, 4, 0, 12, 12, 8, 8, 4, 4, 0, 0), d);
-    const __m256i sum16 = _mm512_castsi512_si256(sums);
-    const __m128i sum32 =
-        _mm_add_epi32(_mm512_extracti32x4_epi32(sums, 2), _mm512_extracti32x4_epi32(sums, 3));
-    const __m128 scale = _mm512_extractf32x4_ps(scales, 2);
-    _mm_storeu_ps(f.scale + b, scale);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(f.bias + b),
-                     _mm_sub_epi32(_mm_setzero_si128(), _mm_slli_epi32(sum32, 7)));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(f.bias16 + 2 * b),
-                        _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(sum16, 7)));
-    _mm_storeu_ps(f.fsum + b, _mm_mul_ps(scale, _mm_cvtepi32_ps(sum32)));
-    _mm256_storeu_ps(f.fsum16 + 2 * b,
-                     _mm256_mul_ps(_mm512_castps512_ps256(scales), _mm256_cvtepi32_ps(sum16)));
-}
-
 void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
-    const Q8Offsets at = q8_offsets(k);
-    const Q8Fields fields = {row + block0 * 32,
-                             reinterpret_cast<float*>(row + at.scale) + block0,
-                             reinterpret_cast<int32_t*>(row + at.bias) + block0,
-                             reinterpret_cast<int32_t*>(row + at.bias16) + 2 * block0,
-                             reinterpret_cast<float*>(row + at.fsum) + block0,
-                             reinterpret_cast<float*>(row + at.fsum16) + 2 * block0};
+    const Q8Fields f = q8_fields(row, k, block0);
     size_t b = 0;
-    for (; b + 4 <= n / 32; b += 4) quantize_four(x + 32 * b, fields, b);
-    for (; b < n / 32; ++b) quantize_block(x + 32 * b, fields, b);
+    for (; b + 4 <= n / 32; b += 4) {
+        __m512 v[8];
+        for (int i = 0; i < 8; ++i) v[i] = _mm512_loadu_ps(x + 32 * b + 16 * i);
+        const FourBlocks q = quantize_four(v);
+        _mm512_storeu_si512(f.values + 32 * b, q.low);
+        _mm512_storeu_si512(f.values + 32 * b + 64, q.high);
+        _mm_storeu_ps(f.scale + b, q.scale);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(f.bias + b), q.bias);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(f.bias16 + 2 * b), q.bias16);
+        _mm_storeu_ps(f.fsum + b, q.fsum);
+        _mm256_storeu_ps(f.fsum16 + 2 * b, q.fsum16);
+    }
+    for (; b < n / 32; ++b) quantize_block(x + 32 * b, f, b);
 }
 
 void to_bf16(const float* x, size_t n, uint16_t* out) {
@@ -180,20 +75,13 @@ void scale(float* x, float s, size_t n) {
 
 void silu_mul(float* gate, const float* up, size_t n) {
     for_vectors(n, [&](auto lanes, size_t i) {
-        const __m512 g = load(lanes, gate + i);
-        const __m512 y = _mm512_mul_ps(_mm512_mul_ps(g, sigmoid(g)), load(lanes, up + i));
-        store(lanes, gate + i, y);
+        store(lanes, gate + i, silu(load(lanes, gate + i), load(lanes, up + i)));
     });
 }
 
-// 0.5 x (1 + tanh(u)) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): nothing cancels.
 void gelu_mul(float* gate, const float* up, size_t n) {
     for_vectors(n, [&](auto lanes, size_t i) {
-        const __m512 g = load(lanes, gate + i);
-        const __m512 slope = _mm512_fmadd_ps(_mm512_mul_ps(g, g), _mm512_set1_ps(0.0713548163f),
-                                             _mm512_set1_ps(1.59576912f));
-        const __m512 y = _mm512_mul_ps(g, sigmoid(_mm512_mul_ps(g, slope)));
-        store(lanes, gate + i, _mm512_mul_ps(y, load(lanes, up + i)));
+        store(lanes, gate + i, gelu(load(lanes, gate + i), load(lanes, up + i)));
     });
 }
 
@@ -243,7 +131,8 @@ uint32_t argmax(const float* x, size_t n) {
 
 }  // namespace
 
-const RowKernels row_kernels = {"avx512", rms_norm, quantize, to_bf16, add,   scale,
-                                silu_mul, gelu_mul, rope,     softcap, argmax};
+const RowKernels row_kernels = {"avx512", rms_norm, quantize, to_bf16,        add,
+                                scale,    silu_mul, gelu_mul, glu_rows<silu>, glu_rows<gelu>,
+                                rope,     softcap,  argmax};
 
 }  // namespace ridge::avx512

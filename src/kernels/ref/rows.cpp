@@ -4,6 +4,7 @@
 // rounding error grows with n / 16. Magnitudes: 1e6 squared times 1e5 elements is 1e17, far below
 // f32's end.
 #include "base/half.hpp"
+#include "kernels/glu_rows.hpp"
 #include "kernels/ref/rows_math.hpp"
 #include "kernels/ref/set.hpp"
 
@@ -114,7 +115,18 @@ uint32_t argmax(const float* x, size_t n) {
 
 }  // namespace
 
-const RowKernels row_kernels = {"ref",    rms_norm, quantize, to_bf16, add,   scale,
-                                silu_mul, gelu_mul, rope,     softcap, argmax};
+const RowKernels row_kernels = {"ref",
+                                rms_norm,
+                                quantize,
+                                to_bf16,
+                                add,
+                                scale,
+                                silu_mul,
+                                gelu_mul,
+                                glu_rows<silu_mul, quantize>,
+                                glu_rows<gelu_mul, quantize>,
+                                rope,
+                                softcap,
+                                argmax};
 
 }  // namespace ridge::ref

@@ -76,6 +76,13 @@ void glu_tile(const Exec& e, const LoweredStep& s, uint32_t group, uint32_t grou
     const uint32_t n = s.segment[0].n;
     const uint32_t first = group * 16;
     const uint32_t columns = n - first < groups * 16 ? n - first : groups * 16;
+    if (s.interleaved && s.out_format == ActFormat::q8 && columns % 32 == 0) {
+        const auto unit = s.epilogue == Epilogue::silu_mul ? e.row->silu_q8 : e.row->gelu_q8;
+        for (uint32_t b = 0; b < columns / 32; ++b)
+            unit(tile + b * 64, stride, a.rows, buffer_row(e, s.out, 0), buffer_stride(e, s.out), n,
+                 first / 32 + b);
+        return;
+    }
     const auto unit = s.epilogue == Epilogue::silu_mul ? e.row->silu_mul : e.row->gelu_mul;
     for (uint32_t r = 0; r < a.rows; ++r) {
         float* x = tile + r * stride;
