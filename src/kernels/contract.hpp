@@ -53,6 +53,11 @@ struct RowKernels {
     const char* set;
     // y = x / sqrt(mean(x^2) + eps) * w, lanes summed in a fixed order. y may be x.
     void (*rms_norm)(const float* x, const float* w, size_t n, float eps, float* y);
+    // Residual, norm and quantization in one: s = x + y (s = x where y is null), stored to `sum`
+    // unless that is null; q8 row of rms_norm(s, w). n a multiple of 32; `scratch` n floats,
+    // 64-byte aligned. The bits are those of add, rms_norm and quantize one after the other.
+    void (*add_norm_q8)(const float* x, const float* y, float* sum, const float* w, size_t n,
+                        float eps, uint8_t* row, float* scratch);
     // q8 row (act_row.hpp) of x: one 32-block at a time, n a multiple of 32. `block0` and `n` place
     // a part of a row: values and per-block fields of blocks block0 .. block0 + n/32 of a row of k.
     void (*quantize)(const float* x, size_t n, uint8_t* row, size_t k, size_t block0);

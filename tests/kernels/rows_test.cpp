@@ -343,5 +343,36 @@ TEST(RowKernels, UnitAndQuantizationInOne) {
             }
 }
 
+// Residual, norm and quantization in one give the bits of the three kernels one after the other.
+TEST(RowKernels, ResidualNormAndQuantizationInOne) {
+    for (const KernelSet* set : test::supported_sets())
+        for (const size_t n : {size_t{32}, size_t{96}, size_t{128}, size_t{576}, size_t{1056}})
+            for (const bool residual : {true, false})
+                for (const bool kept : {true, false}) {
+                    SCOPED_TRACE(std::string(set->name) + ", n = " + std::to_string(n));
+                    const RowKernels& row = *set->row;
+                    const std::vector<float> x = normal_floats(n, 31), w = normal_floats(n, 32);
+                    const std::vector<float> y = normal_floats(n, 33, 100.0f);
+                    std::vector<float> sum = x;
+                    if (residual) row.add(sum.data(), y.data(), n);
+                    std::vector<float> normed(n);
+                    row.rms_norm(sum.data(), w.data(), n, 1e-5f, normed.data());
+                    std::vector<uint8_t> expected(act_row_bytes(ActFormat::q8, n), 0xa5);
+                    std::vector<uint8_t> actual = expected;
+                    row.quantize(normed.data(), n, expected.data(), n, 0);
+
+                    std::vector<float> out(n), scratch(n + 16);
+                    float* aligned = scratch.data();
+                    while (reinterpret_cast<uintptr_t>(aligned) % 64 != 0) ++aligned;
+                    row.add_norm_q8(x.data(), residual ? y.data() : nullptr,
+                                    kept ? out.data() : nullptr, w.data(), n, 1e-5f, actual.data(),
+                                    aligned);
+                    ASSERT_EQ(expected, actual);
+                    if (kept) {
+                        ASSERT_EQ(sum, out);
+                    }
+                }
+}
+
 }  // namespace
 }  // namespace ridge

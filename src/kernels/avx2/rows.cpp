@@ -10,7 +10,7 @@
 #include "base/half.hpp"
 #include "kernels/avx2/rows_math.hpp"
 #include "kernels/avx2/set.hpp"
-#include "kernels/glu_rows.hpp"
+#include "kernels/fused_rows.hpp"
 
 namespace ridge::avx2 {
 namespace {
@@ -203,6 +203,7 @@ uint32_t argmax(const float* x, size_t n) {
 
 const RowKernels row_kernels = {"avx2",
                                 rms_norm,
+                                add_norm_rows<add, rms_norm, quantize>,
                                 quantize,
                                 to_bf16,
                                 add,

@@ -15,20 +15,34 @@
 namespace ridge::avx512 {
 namespace {
 
-// Sixteen partial sums (lane = index mod 16), one FMA an element, then a fixed tree; real square
-// root and division, no estimates.
+// A real square root and division, no estimates; the lanes' sums by a fixed tree.
+__m512 inverse_rms(__m512 squares, size_t n, float eps) {
+    const __m128 mean = _mm_set_ss(lane_sum(squares) / static_cast<float>(n) + eps);
+    return _mm512_set1_ps(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(mean)));
+}
+
+// Sixteen partial sums (lane = index mod 16), one FMA an element.
 void rms_norm(const float* x, const float* w, size_t n, float eps, float* y) {
     __m512 sum = _mm512_setzero_ps();
     for_vectors(n, [&](auto lanes, size_t i) {
         const __m512 v = load(lanes, x + i);
         sum = _mm512_fmadd_ps(v, v, sum);
     });
-    const __m128 mean = _mm_set_ss(lane_sum(sum) / static_cast<float>(n) + eps);
-    const __m512 inverse = _mm512_set1_ps(1.0f / _mm_cvtss_f32(_mm_sqrt_ss(mean)));
+    const __m512 inverse = inverse_rms(sum, n, eps);
     for_vectors(n, [&](auto lanes, size_t i) {
         const __m512 v = _mm512_mul_ps(load(lanes, x + i), inverse);
         store(lanes, y + i, _mm512_mul_ps(v, load(lanes, w + i)));
     });
+}
+
+void store_four(const FourBlocks& q, const Q8Fields& f, size_t b) {
+    _mm512_storeu_si512(f.values + 32 * b, q.low);
+    _mm512_storeu_si512(f.values + 32 * b + 64, q.high);
+    _mm_storeu_ps(f.scale + b, q.scale);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(f.bias + b), q.bias);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(f.bias16 + 2 * b), q.bias16);
+    _mm_storeu_ps(f.fsum + b, q.fsum);
+    _mm256_storeu_ps(f.fsum16 + 2 * b, q.fsum16);
 }
 
 void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
@@ -37,16 +51,48 @@ void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
     for (; b + 4 <= n / 32; b += 4) {
         __m512 v[8];
         for (int i = 0; i < 8; ++i) v[i] = _mm512_loadu_ps(x + 32 * b + 16 * i);
-        const FourBlocks q = quantize_four(v);
-        _mm512_storeu_si512(f.values + 32 * b, q.low);
-        _mm512_storeu_si512(f.values + 32 * b + 64, q.high);
-        _mm_storeu_ps(f.scale + b, q.scale);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(f.bias + b), q.bias);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(f.bias16 + 2 * b), q.bias16);
-        _mm_storeu_ps(f.fsum + b, q.fsum);
-        _mm256_storeu_ps(f.fsum16 + 2 * b, q.fsum16);
+        store_four(quantize_four(v), f, b);
     }
     for (; b < n / 32; ++b) quantize_block(x + 32 * b, f, b);
+}
+
+// Two passes over the row: sum, store and squares; then norm and quantization from registers.
+void add_norm_q8(const float* x, const float* y, float* sum, const float* w, size_t n, float eps,
+                 uint8_t* row, float* scratch) {
+    const float* s = x;
+    __m512 squares = _mm512_setzero_ps();
+    if (y != nullptr) {
+        float* out = sum != nullptr ? sum : scratch;
+        s = out;
+        for (size_t i = 0; i < n; i += 16) {
+            const __m512 v = _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i));
+            _mm512_storeu_ps(out + i, v);
+            squares = _mm512_fmadd_ps(v, v, squares);
+        }
+    } else {
+        for (size_t i = 0; i < n; i += 16) {
+            const __m512 v = _mm512_loadu_ps(x + i);
+            if (sum != nullptr) _mm512_storeu_ps(sum + i, v);
+            squares = _mm512_fmadd_ps(v, v, squares);
+        }
+    }
+    const __m512 inverse = inverse_rms(squares, n, eps);
+    const Q8Fields f = q8_fields(row, n, 0);
+    const auto normed = [&](size_t i) {
+        return _mm512_mul_ps(_mm512_mul_ps(_mm512_loadu_ps(s + i), inverse),
+                             _mm512_loadu_ps(w + i));
+    };
+    size_t b = 0;
+    for (; b + 4 <= n / 32; b += 4) {
+        __m512 v[8];
+        for (size_t i = 0; i < 8; ++i) v[i] = normed(32 * b + 16 * i);
+        store_four(quantize_four(v), f, b);
+    }
+    for (; b < n / 32; ++b) {
+        alignas(64) float block[32];
+        for (size_t i = 0; i < 32; i += 16) _mm512_store_ps(block + i, normed(32 * b + i));
+        quantize_block(block, f, b);
+    }
 }
 
 void to_bf16(const float* x, size_t n, uint16_t* out) {
@@ -131,8 +177,8 @@ uint32_t argmax(const float* x, size_t n) {
 
 }  // namespace
 
-const RowKernels row_kernels = {"avx512", rms_norm, quantize, to_bf16,        add,
-                                scale,    silu_mul, gelu_mul, glu_rows<silu>, glu_rows<gelu>,
-                                rope,     softcap,  argmax};
+const RowKernels row_kernels = {
+    "avx512", rms_norm, add_norm_q8,    quantize,       to_bf16, add,     scale,
+    silu_mul, gelu_mul, glu_rows<silu>, glu_rows<gelu>, rope,    softcap, argmax};
 
 }  // namespace ridge::avx512

@@ -4,7 +4,7 @@
 // rounding error grows with n / 16. Magnitudes: 1e6 squared times 1e5 elements is 1e17, far below
 // f32's end.
 #include "base/half.hpp"
-#include "kernels/glu_rows.hpp"
+#include "kernels/fused_rows.hpp"
 #include "kernels/ref/rows_math.hpp"
 #include "kernels/ref/set.hpp"
 
@@ -117,6 +117,7 @@ uint32_t argmax(const float* x, size_t n) {
 
 const RowKernels row_kernels = {"ref",
                                 rms_norm,
+                                add_norm_rows<add, rms_norm, quantize>,
                                 quantize,
                                 to_bf16,
                                 add,

@@ -26,12 +26,22 @@ namespace {
 void prepare_row(const Exec& e, const LoweredStep& s, const Scratch& scratch, size_t source,
                  uint8_t* act, bool write_residual) {
     const float* x = reinterpret_cast<const float*>(buffer_row(e, s.x, source));
+    const float* y = nullptr;
     if (s.y != no_id) {
-        const float* y = reinterpret_cast<const float*>(buffer_row(e, s.y, source));
+        y = reinterpret_cast<const float*>(buffer_row(e, s.y, source));
         if (s.post_norm != nullptr) {
             e.row->rms_norm(y, s.post_norm, s.width, s.epsilon, scratch.rows[1]);
             y = scratch.rows[1];
         }
+    }
+    if (s.norm != nullptr && s.format == ActFormat::q8) {
+        float* sum = y != nullptr && write_residual && s.x_out != no_id
+                         ? reinterpret_cast<float*>(buffer_row(e, s.x_out, source))
+                         : nullptr;
+        e.row->add_norm_q8(x, y, sum, s.norm, s.width, s.epsilon, act, scratch.rows[0]);
+        return;
+    }
+    if (y != nullptr) {
         __builtin_memcpy(scratch.rows[0], x, s.width * 4ull);
         e.row->add(scratch.rows[0], y, s.width);
         x = scratch.rows[0];
