@@ -37,7 +37,7 @@ WeightBytes weight_bytes(const Inspection& in) {
             const Segment& g = s.segment[i];
             vector(g.bias_weight);
             if (!seen.insert(g.weight).second) continue;
-            b.packed += uint64_t{g.groups} * g.group_bytes;
+            b.packed += uint64_t{segment_pairs(s, i)} * g.pair_bytes;
             b.tensors += in.file.find(p.weights[g.weight].name)->bytes;
         }
         for (const WeightId id : {s.norm_weight, s.post_norm_weight, s.k_norm_weight}) vector(id);

@@ -18,10 +18,11 @@
 namespace ridge {
 
 // out[r][c] = sum over k of a[r][k] * W[c][k] for r < rows and the 16 * groups columns of `groups`
-// consecutive column groups. `out` is f32 with `out_stride` floats a row, 64-byte aligned rows.
+// column groups, the first of a pair and those behind it; an odd count leaves the second group of
+// the last pair out. `out` is f32 with `out_stride` floats a row, 64-byte aligned rows.
 struct ProductArgs {
-    const uint8_t* weights;  // first column group, packed (packed.hpp)
-    size_t group_bytes;      // distance to the next group
+    const uint8_t* weights;  // first pair of column groups, packed (packed.hpp)
+    size_t pair_bytes;       // distance to the next pair
     size_t groups;           // >= 1
     size_t k;
     const uint8_t* act;  // rows in the kernel's ActFormat (act_row.hpp)

@@ -2,7 +2,8 @@
 // of 16 32-bit words, a word being four consecutive k of one column, and the quads are combined
 // into planes. Both steps work on whole words (four codes at a time, little-endian), which makes
 // them as fast as memory without any instruction set of its own: a column's block costs some 30
-// instructions, and the loops over 16 words are vectorized at the baseline.
+// instructions, and the loops over 16 words are vectorized at the baseline. Where the file's bytes
+// are the low plane's already (two nibbles 16 k apart), they are only moved.
 #include "kernels/pack.hpp"
 
 #include "base/quant_blocks.hpp"
@@ -28,31 +29,31 @@ inline uint32_t spread(uint32_t bits) {
     return ((bits & 15) * 0x00204081u) & low1;
 }
 
-// Blocks of 16 bytes whose low nibbles are weights 0..15 and high nibbles 16..31.
-inline void nibbles(const uint8_t* p, uint32_t word[8]) {
-    for (size_t j = 0; j < 4; ++j) {
-        const uint32_t x = load32(p + 4 * j);
-        word[j] = x & low4;
-        word[j + 4] = (x >> 4) & low4;
-    }
+// Types whose 16 bytes of codes a block have weights 0..15 in the low and 16..31 in the high
+// nibbles: word i of them is a column's word of P_i.
+template <DType T>
+constexpr bool direct() {
+    return T == DType::q4_0 || T == DType::q4_1 || T == DType::q5_0 || T == DType::q5_1 ||
+           T == DType::iq4_nl || T == DType::iq4_xs || T == DType::mxfp4;
+}
+template <DType T>
+inline const uint8_t* nibbles(const uint8_t* b, size_t s) {
+    constexpr size_t at = T == DType::mxfp4                        ? 1
+                          : T == DType::q4_1                       ? 4
+                          : T == DType::q5_0                       ? 6
+                          : T == DType::q5_1 || T == DType::iq4_xs ? 8
+                                                                   : 2;
+    return b + at + 16 * s;
 }
 
-// Unsigned codes of block `s` (of 32 k) of the file block `b`, four a word.
+// Codes of block `s` (of 32 k) of the file block `b`, four a word: unsigned, or, of direct types,
+// the four words of the low plane and then one with the fifth bits of all 32.
 template <DType T>
 inline void decode(const uint8_t* b, size_t s, uint32_t word[8]) {
-    if constexpr (T == DType::q4_0 || T == DType::iq4_nl) {
-        nibbles(b + 2, word);
-    } else if constexpr (T == DType::q4_1) {
-        nibbles(b + 4, word);
-    } else if constexpr (T == DType::mxfp4) {
-        nibbles(b + 1, word);
-    } else if constexpr (T == DType::iq4_xs) {
-        nibbles(b + 8 + 16 * s, word);
-    } else if constexpr (T == DType::q5_0 || T == DType::q5_1) {
-        constexpr size_t bits_at = T == DType::q5_0 ? 2 : 4;
-        nibbles(b + bits_at + 4, word);
-        const uint32_t bits = load32(b + bits_at);
-        for (size_t j = 0; j < 8; ++j) word[j] |= spread(bits >> (4 * j)) << 4;
+    if constexpr (direct<T>()) {
+        const uint8_t* codes = nibbles<T>(b, s);
+        for (size_t j = 0; j < 4; ++j) word[j] = load32(codes + 4 * j);
+        if constexpr (T == DType::q5_0 || T == DType::q5_1) word[4] = load32(codes - 4);
     } else if constexpr (T == DType::q8_0) {
         for (size_t j = 0; j < 8; ++j) word[j] = load32(b + 2 + 4 * j) ^ 0x80808080u;
     } else if constexpr (T == DType::q2_k) {
@@ -116,13 +117,23 @@ constexpr size_t super_at() {
 
 using Quads = uint32_t[8][16];
 
-// Eight quads to the planes of one block. `low` and `high` need no alignment.
-template <PackedSpec S>
+// Words that decode gives a column.
+template <DType T>
+constexpr size_t used_words() {
+    return !direct<T>() ? 8 : packed_spec(T).high_bits == 0 ? 4 : 5;
+}
+
+// The words of 16 columns, as decode gives them, to one group's planes of one block. `low` and
+// `high` need no alignment.
+template <DType T>
 inline void combine(const Quads& v, uint8_t* low, uint8_t* high) {
+    constexpr PackedSpec spec = packed_spec(T);
     uint32_t plane[16];
-    if constexpr (S.low_bits == 8) {
+    if constexpr (direct<T>()) {
+        __builtin_memcpy(low, v, 256);
+    } else if constexpr (spec.low_bits == 8) {
         __builtin_memcpy(low, v, sizeof(v));
-    } else if constexpr (S.low_bits == 4) {
+    } else if constexpr (spec.low_bits == 4) {
         for (size_t i = 0; i < 4; ++i) {
             for (size_t c = 0; c < 16; ++c)
                 plane[c] = (v[i][c] & low4) | ((v[i + 4][c] & low4) << 4);
@@ -136,18 +147,21 @@ inline void combine(const Quads& v, uint8_t* low, uint8_t* high) {
             __builtin_memcpy(low + 64 * i, plane, 64);
         }
     }
-    if constexpr (S.high_bits == 1) {
+    if constexpr (spec.high_bits == 1) {
         for (size_t c = 0; c < 16; ++c) {
             plane[c] = 0;
-            for (size_t j = 0; j < 8; ++j) plane[c] |= ((v[j][c] >> S.low_bits) & low1) << j;
+            for (size_t j = 0; j < 8; ++j)
+                plane[c] |=
+                    (direct<T>() ? spread(v[4][c] >> (4 * j)) : (v[j][c] >> spec.low_bits) & low1)
+                    << j;
         }
         __builtin_memcpy(high, plane, 64);
-    } else if constexpr (S.high_bits == 2) {
+    } else if constexpr (spec.high_bits == 2) {
         for (size_t i = 0; i < 2; ++i) {
             for (size_t c = 0; c < 16; ++c) {
                 plane[c] = 0;
                 for (size_t j = 0; j < 4; ++j)
-                    plane[c] |= ((v[4 * i + j][c] >> S.low_bits) & low2) << (2 * j);
+                    plane[c] |= ((v[4 * i + j][c] >> spec.low_bits) & low2) << (2 * j);
             }
             __builtin_memcpy(high + 64 * i, plane, 64);
         }
@@ -155,103 +169,104 @@ inline void combine(const Quads& v, uint8_t* low, uint8_t* high) {
 }
 
 template <DType T>
-void pack_quantized(const uint8_t* const* rows, size_t n_columns, size_t k, uint8_t* group) {
+void pack_quantized(const uint8_t* const* rows, const size_t n[2], size_t k, uint8_t* pair) {
     constexpr PackedSpec spec = packed_spec(T);
+    constexpr PairLayout at = pair_layout(T);
     constexpr size_t block_bytes = info(T).block_bytes;
     constexpr size_t subs = info(T).block / 32;  // blocks of 32 k a file block: 1 or 8
-    constexpr size_t scale_step = scale_bytes(spec.scale);
-    constexpr size_t super_step = spec.has_min ? 64 : 32;
-    const GroupPlanes at = group_planes(T, k);
     const size_t blocks = k / 32;
-    if (n_columns < group_columns) {
-        __builtin_memset(group + at.scale, 0, at.bytes - at.scale);
-    } else {
-        const size_t scale_end = at.scale + blocks * scale_step;
-        __builtin_memset(group + scale_end, 0, at.super - scale_end);
-        const size_t super_end = has_super(spec.scale) ? at.super + k / 256 * super_step : at.super;
-        __builtin_memset(group + super_end, 0, at.bytes - super_end);
-    }
-    Quads quads = {};
+    const size_t units = pair_units(T, k);
+    const bool filled = n[0] == group_columns && n[1] == group_columns;
+    for (size_t u = 0; u < units; ++u)
+        if (!filled || (u + 1) * at.blocks > blocks)
+            __builtin_memset(pair + u * at.bytes, 0, at.bytes);
+    Quads quads[2] = {};
     for (size_t block = 0; block < blocks; ++block) {
         const size_t s = block % subs;
-        uint8_t* scale = group + at.scale + block * scale_step;
-        for (size_t c = 0; c < n_columns; ++c) {
-            const uint8_t* b = rows[c] + block / subs * block_bytes;
-            uint32_t word[8];
-            decode<T>(b, s, word);
-            for (size_t j = 0; j < 8; ++j) quads[j][c] = word[j];
-            put_scales<T>(b, s, c, scale);
-            if (has_super(spec.scale) && s == 0) {
-                uint8_t* super = group + at.super + block / subs * super_step;
-                copy16(super + 2 * c, b + super_at<T>());
-                if (spec.has_min) copy16(super + 32 + 2 * c, b + super_at<T>() + 2);
+        for (size_t g = 0; g < 2; ++g) {
+            if (n[g] == 0) continue;
+            const uint8_t* const* group_rows = rows + g * n[0];
+            uint8_t* scale = pair + at.scale_of(block, g);
+            for (size_t c = 0; c < n[g]; ++c) {
+                const uint8_t* b = group_rows[c] + block / subs * block_bytes;
+                uint32_t word[8];
+                decode<T>(b, s, word);
+                for (size_t j = 0; j < used_words<T>(); ++j) quads[g][j][c] = word[j];
+                put_scales<T>(b, s, c, scale);
+                if (has_super(spec.scale) && s == 0) {
+                    uint8_t* super = pair + at.super_of(block, g);
+                    copy16(super + 2 * c, b + super_at<T>());
+                    if (spec.has_min) copy16(super + 32 + 2 * c, b + super_at<T>() + 2);
+                }
             }
+            combine<T>(quads[g], pair + at.low_of(block, g), pair + at.high_of(block, g));
         }
-        combine<spec>(quads, group + block * (64 * spec.low_bits),
-                      group + at.high + block * (64 * spec.high_bits));
     }
 }
 
-// Elements of `Bytes` bytes, [k][16]; tiles of 16 k keep the strided writes in L1.
+// Elements of `Bytes` bytes, [k][2][16]; tiles of one cache line of each row.
 template <size_t Bytes>
-void transpose(const uint8_t* const* rows, size_t n_columns, size_t k, uint8_t* group) {
-    if (n_columns < group_columns) __builtin_memset(group, 0, k * Bytes * group_columns);
-    for (size_t k0 = 0; k0 < k; k0 += 16) {
-        const size_t end = k0 + 16 < k ? k0 + 16 : k;
-        for (size_t c = 0; c < n_columns; ++c)
+void transpose(const uint8_t* const* rows, const size_t n[2], size_t k, uint8_t* pair) {
+    constexpr size_t tile = 64 / Bytes;
+    if (n[0] + n[1] < pair_columns) __builtin_memset(pair, 0, k * Bytes * pair_columns);
+    for (size_t k0 = 0; k0 < k; k0 += tile) {
+        const size_t end = k0 + tile < k ? k0 + tile : k;
+        for (size_t x = 0; x < n[0] + n[1]; ++x) {
+            const size_t column = x < n[0] ? x : group_columns + x - n[0];
             for (size_t i = k0; i < end; ++i)
-                __builtin_memcpy(group + (i * group_columns + c) * Bytes, rows[c] + i * Bytes,
+                __builtin_memcpy(pair + (i * pair_columns + column) * Bytes, rows[x] + i * Bytes,
                                  Bytes);
+        }
     }
 }
 
-void pack_bf16(const uint8_t* const* rows, size_t n_columns, size_t k, uint8_t* group) {
-    transpose<4>(rows, n_columns, k / 2, group);
+void pack_bf16(const uint8_t* const* rows, const size_t n[2], size_t k, uint8_t* pair) {
+    transpose<4>(rows, n, k / 2, pair);
     if (k % 2 == 0) return;
-    uint8_t* last = group + k / 2 * 64;  // the odd k and a zero beside it
-    __builtin_memset(last, 0, 64);
-    for (size_t c = 0; c < n_columns; ++c) copy16(last + 4 * c, rows[c] + 2 * (k - 1));
+    uint8_t* last = pair + k / 2 * (4 * pair_columns);  // the odd k and a zero beside it
+    __builtin_memset(last, 0, 4 * pair_columns);
+    for (size_t x = 0; x < n[0] + n[1]; ++x)
+        copy16(last + 4 * (x < n[0] ? x : group_columns + x - n[0]), rows[x] + 2 * (k - 1));
 }
 
 }  // namespace
 
-void pack_group(DType t, const uint8_t* const* rows, size_t n_columns, size_t k, uint8_t* group) {
+void pack_pair(DType t, const uint8_t* const* rows, size_t n_first, size_t n_second, size_t k,
+               uint8_t* pair) {
+    const size_t n[2] = {n_first, n_second};
     switch (t) {
         case DType::f32:
-            return transpose<4>(rows, n_columns, k, group);
-        case DType::f16: {
-            transpose<2>(rows, n_columns, k, group);
-            __builtin_memset(group + k * 32, 0, align64(k * 32) - k * 32);
-            return;
-        }
+            return transpose<4>(rows, n, k, pair);
+        case DType::f16:
+            return transpose<2>(rows, n, k, pair);
         case DType::bf16:
-            return pack_bf16(rows, n_columns, k, group);
+            return pack_bf16(rows, n, k, pair);
         case DType::q4_0:
-            return pack_quantized<DType::q4_0>(rows, n_columns, k, group);
+            return pack_quantized<DType::q4_0>(rows, n, k, pair);
         case DType::q4_1:
-            return pack_quantized<DType::q4_1>(rows, n_columns, k, group);
+            return pack_quantized<DType::q4_1>(rows, n, k, pair);
         case DType::q5_0:
-            return pack_quantized<DType::q5_0>(rows, n_columns, k, group);
+            return pack_quantized<DType::q5_0>(rows, n, k, pair);
         case DType::q5_1:
-            return pack_quantized<DType::q5_1>(rows, n_columns, k, group);
+            return pack_quantized<DType::q5_1>(rows, n, k, pair);
         case DType::q8_0:
-            return pack_quantized<DType::q8_0>(rows, n_columns, k, group);
+            return pack_quantized<DType::q8_0>(rows, n, k, pair);
         case DType::q2_k:
-            return pack_quantized<DType::q2_k>(rows, n_columns, k, group);
+            return pack_quantized<DType::q2_k>(rows, n, k, pair);
         case DType::q3_k:
-            return pack_quantized<DType::q3_k>(rows, n_columns, k, group);
+            return pack_quantized<DType::q3_k>(rows, n, k, pair);
         case DType::q4_k:
-            return pack_quantized<DType::q4_k>(rows, n_columns, k, group);
+            return pack_quantized<DType::q4_k>(rows, n, k, pair);
         case DType::q5_k:
-            return pack_quantized<DType::q5_k>(rows, n_columns, k, group);
+            return pack_quantized<DType::q5_k>(rows, n, k, pair);
         case DType::q6_k:
-            return pack_quantized<DType::q6_k>(rows, n_columns, k, group);
+            return pack_quantized<DType::q6_k>(rows, n, k, pair);
         case DType::iq4_nl:
-            return pack_quantized<DType::iq4_nl>(rows, n_columns, k, group);
+            return pack_quantized<DType::iq4_nl>(rows, n, k, pair);
         case DType::iq4_xs:
-            return pack_quantized<DType::iq4_xs>(rows, n_columns, k, group);
+            return pack_quantized<DType::iq4_xs>(rows, n, k, pair);
         case DType::mxfp4:
-            return pack_quantized<DType::mxfp4>(rows, n_columns, k, group);
+            return pack_quantized<DType::mxfp4>(rows, n, k, pair);
         case DType::count_:
             return;
     }

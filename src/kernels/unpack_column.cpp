@@ -19,7 +19,8 @@ float signed_byte(uint8_t byte) {
     return static_cast<float>(static_cast<int8_t>(byte));
 }
 
-// Codes as packed.hpp lays them out: `byte` is the column's place within a quad of 64 bytes.
+// Codes of one group as packed.hpp lays them out: `byte` is the column's place within a quad of 64
+// bytes.
 void read_codes(const PackedSpec& spec, const uint8_t* low, const uint8_t* high, size_t column,
                 uint8_t code[32]) {
     for (size_t i = 0; i < 32; ++i) {
@@ -83,35 +84,32 @@ void read_scales(ScaleKind kind, const uint8_t* scale, const uint8_t* super, siz
 
 }  // namespace
 
-void column_block(DType t, const uint8_t* group, size_t column, size_t k, size_t block,
-                  ColumnBlock* out) {
+void column_block(DType t, const uint8_t* pair, size_t column, size_t block, ColumnBlock* out) {
     const PackedSpec& spec = packed_spec(t);
-    const GroupPlanes at = group_planes(t, k);
+    const PairLayout at = pair_layout(t);
+    const size_t g = column / group_columns;
+    const size_t c = column % group_columns;
     uint8_t code[32];
-    read_codes(spec, group + block * 64 * spec.low_bits,
-               group + at.high + block * 64 * spec.high_bits, column, code);
+    read_codes(spec, pair + at.low_of(block, g), pair + at.high_of(block, g), c, code);
     const int8_t* book = t == DType::mxfp4 ? mxfp4_values : iq4_values;
     for (size_t i = 0; i < 32; ++i)
         out->value[i] = static_cast<int16_t>(spec.book ? book[code[i]] : code[i] - spec.zero);
-    const size_t super_step = spec.has_min ? 64 : 32;
-    read_scales(spec.scale, group + at.scale + block * scale_bytes(spec.scale),
-                group + at.super + block / 8 * super_step, column, out);
+    read_scales(spec.scale, pair + at.scale_of(block, g), pair + at.super_of(block, g), c, out);
 }
 
-void unpack_column(DType t, const uint8_t* group, size_t column, size_t k, float* out) {
+void unpack_column(DType t, const uint8_t* pair, size_t column, size_t k, float* out) {
     switch (t) {
         case DType::f32:
             for (size_t i = 0; i < k; ++i)
-                __builtin_memcpy(out + i, group + (i * group_columns + column) * 4, 4);
+                __builtin_memcpy(out + i, pair + (i * pair_columns + column) * 4, 4);
             return;
         case DType::f16:
-            for (size_t i = 0; i < k; ++i)
-                out[i] = half_at(group + (i * group_columns + column) * 2);
+            for (size_t i = 0; i < k; ++i) out[i] = half_at(pair + (i * pair_columns + column) * 2);
             return;
         case DType::bf16:
             for (size_t i = 0; i < k; ++i)
                 out[i] =
-                    f32_from_bf16(load16(group + (i / 2 * group_columns + column) * 4 + i % 2 * 2));
+                    f32_from_bf16(load16(pair + (i / 2 * pair_columns + column) * 4 + i % 2 * 2));
             return;
         default:
             break;
@@ -119,7 +117,7 @@ void unpack_column(DType t, const uint8_t* group, size_t column, size_t k, float
     const bool has_min = packed_spec(t).has_min;
     for (size_t block = 0; block < k / 32; ++block) {
         ColumnBlock b;
-        column_block(t, group, column, k, block, &b);
+        column_block(t, pair, column, block, &b);
         for (size_t i = 0; i < 32; ++i) {
             const float w = b.scale[i / 16] * static_cast<float>(b.value[i]);
             out[32 * block + i] = has_min ? w + b.min[i / 16] : w;

@@ -1,5 +1,5 @@
-// One column of a packed column group (packed.hpp): the reference reading of the layout, used by
-// the embedding gather and by the ref products. Freestanding.
+// One column of a packed pair of column groups (packed.hpp): the reference reading of the layout,
+// used by the embedding gather and by the ref products. Freestanding.
 #pragma once
 
 #include <stddef.h>
@@ -19,12 +19,11 @@ struct ColumnBlock {
     float min[2];
 };
 
-// Block `block` (32 k) of `column` (0..15) of a group of k inputs. t is a quantized type.
-void column_block(DType t, const uint8_t* group, size_t column, size_t k, size_t block,
-                  ColumnBlock* out);
+// Block `block` (32 k) of `column` (0..31) of a pair. t is a quantized type.
+void column_block(DType t, const uint8_t* pair, size_t column, size_t block, ColumnBlock* out);
 
-// out[0..k) = the column's weights; the bits equal dequantize() of the file's row, products and
-// sums rounded separately. Any type.
-void unpack_column(DType t, const uint8_t* group, size_t column, size_t k, float* out);
+// out[0..k) = the weights of `column` (0..31); the bits equal dequantize() of the file's row,
+// products and sums rounded separately. Any type.
+void unpack_column(DType t, const uint8_t* pair, size_t column, size_t k, float* out);
 
 }  // namespace ridge

@@ -179,7 +179,7 @@ Status Fuser::embed(const Step& s) {
     l.dequantize = dequantize;
     l.unpack_column = unpack_column;
     l.scale = s.value;
-    // Stored once: a tied head's packed groups are the table.
+    // Stored once: a tied head's packed pairs are the table.
     for (uint32_t i = 0; i < p_.n_steps; ++i)
         if (p_.steps[i].op == Op::product && p_.steps[i].weight == s.weight) l.table_packed = true;
     value(s.out).kind = Value::Kind::residual;
@@ -228,7 +228,7 @@ Status Fuser::bind(LoweredStep& s, uint32_t at, WeightId w, WeightId bias, uint3
     g.n = weight(w).n;
     g.groups = (g.n + 15) / 16;
     g.out_column = column;
-    g.group_bytes = group_planes(g.type, s.k).bytes;
+    g.pair_bytes = pair_bytes(g.type, s.k);
     g.kernel = kernels_.product(g.type, s.format);
     if (g.kernel == nullptr)
         return fail(ErrorCode::unsupported, std::string("no kernel multiplies ") + name(g.type) +

@@ -28,7 +28,7 @@ void declare_costs(LoweredStep& s, KvType kv, bool f32_activations) {
             uint64_t columns = 0;
             for (uint32_t i = 0; i < s.n_segments; ++i) {
                 const Segment& g = s.segment[i];
-                c.weight_bytes += packed_bytes(g.type, g.n, s.k);
+                c.weight_bytes += g.groups * (g.pair_bytes / 2);
                 ops += 2ull * g.n * s.k;
                 columns += g.n;
             }

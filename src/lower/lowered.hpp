@@ -30,15 +30,16 @@ inline constexpr uint32_t max_segments = 3;
 // Up to so many rows, replicated steps are done by each thread.
 inline constexpr uint32_t small_rows = 4;
 
-// One matrix of a product step.
+// One matrix of a product step: its column groups 2p and 2p + 1 are pair p; in an interleaved step
+// its group g is half of pair g.
 struct Segment {
     WeightId weight;
     DType type;
     uint32_t n;             // output columns
     uint32_t groups;        // ceil(n / 16)
     uint32_t out_column;    // first column in the out buffer (multiple of 16)
-    const uint8_t* packed;  // bound when weights are loaded
-    size_t group_bytes;
+    const uint8_t* packed;  // first pair that holds it; bound when weights are loaded
+    size_t pair_bytes;
     const ProductKernel* kernel;
     const float* bias;  // n floats, or null
     WeightId bias_weight;
@@ -83,19 +84,19 @@ struct LoweredStep {
 
     // embed
     WeightId table_weight;
-    const uint8_t* table;  // packed groups (tied head) or rows of the file
-    size_t table_stride;   // group or row bytes
+    const uint8_t* table;  // packed pairs (tied head) or rows of the file
+    size_t table_stride;   // pair or row bytes
     DType table_type;
     bool table_packed;
     void (*dequantize)(DType, const uint8_t*, size_t, float*);             // rows of the file
-    void (*unpack_column)(DType, const uint8_t*, size_t, size_t, float*);  // packed groups
+    void (*unpack_column)(DType, const uint8_t*, size_t, size_t, float*);  // packed pairs
     float scale;  // embed: factor; rotate/attend: softmax scale
 
     // product
     uint32_t n_segments;
     Segment segment[max_segments];
     Epilogue epilogue;
-    bool interleaved;  // GLU: gate and up alternate by column group in memory (one type)
+    bool interleaved;  // GLU: a pair is a group of gate and one of up (one type)
     float softcap;     // 0 = none
 
     // rotate, attend
@@ -108,6 +109,13 @@ struct LoweredStep {
 
     Cost cost;
 };
+
+// Pairs that segment i of a product step takes in memory: those of an interleaved step's second
+// matrix are the first one's.
+static inline uint32_t segment_pairs(const LoweredStep& s, uint32_t i) {
+    if (s.interleaved) return i == 0 ? s.segment[0].groups : 0;
+    return (s.segment[i].groups + 1) / 2;
+}
 
 // Where a buffer lives: row r of it is at arena + offset + r * row_bytes.
 struct BufferPlan {

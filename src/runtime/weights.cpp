@@ -20,16 +20,18 @@ size_t file_row(const Weight& w, size_t c) {
     return head * w.rope_head + (j < half ? 2 * j : 2 * (j - half) + 1);
 }
 
+// One matrix, or gate and up whose groups share pairs (LoweredStep::interleaved).
 struct PackJob {
-    const TensorInfo* tensor;
-    const Weight* weight;
+    const TensorInfo* tensor[2];
+    const Weight* weight[2];
+    uint32_t n_tensors;
     size_t offset;  // in the packed memory
-    size_t stride;  // from one group to the next
-    size_t groups;
-    size_t first_tile;  // tiles of tile_groups groups, numbered over all jobs
+    size_t pair_bytes;
+    size_t pairs;
+    size_t first_tile;  // tiles of tile_pairs pairs, numbered over all jobs
 };
 
-constexpr size_t tile_groups = 16;
+constexpr size_t tile_pairs = 8;
 
 struct Packing {
     const GgufFile* file;
@@ -40,25 +42,38 @@ struct Packing {
     const std::function<void(double)>* progress;
 };
 
+// Pointers to the rows of columns first .. first + 15, as far as there are; returns how many.
+size_t group_rows(const TensorInfo& t, const Weight& w, size_t first, const uint8_t** rows) {
+    const size_t n = first < w.n ? std::min(group_columns, w.n - first) : 0;
+    const size_t bytes = row_bytes(t.type, w.k);
+    for (size_t c = 0; c < n; ++c) rows[c] = t.data + file_row(w, first + c) * bytes;
+    return n;
+}
+
 void pack_tile(Packing& p, size_t tile) {
     auto it = std::upper_bound(p.jobs.begin(), p.jobs.end(), tile,
                                [](size_t t, const PackJob& j) { return t < j.first_tile; });
     const PackJob& job = *--it;
-    const size_t first = (tile - job.first_tile) * tile_groups;
-    const size_t last = std::min(first + tile_groups, job.groups);
-    const size_t bytes = row_bytes(job.tensor->type, job.weight->k);
-    for (size_t g = first; g < last; ++g) {
-        const uint8_t* rows[16];
-        const size_t columns = std::min<size_t>(16, job.weight->n - g * 16);
-        for (size_t c = 0; c < columns; ++c)
-            rows[c] = job.tensor->data + file_row(*job.weight, g * 16 + c) * bytes;
-        pack_group(job.tensor->type, rows, columns, job.weight->k,
-                   p.memory + job.offset + g * job.stride);
+    const size_t first = (tile - job.first_tile) * tile_pairs;
+    const size_t last = std::min(first + tile_pairs, job.pairs);
+    const bool two = job.n_tensors == 2;
+    const size_t columns = two ? group_columns : pair_columns;  // of a tensor in a pair
+    const DType type = job.tensor[0]->type;
+    for (size_t i = first; i < last; ++i) {
+        const uint8_t* rows[pair_columns];
+        const size_t n = group_rows(*job.tensor[0], *job.weight[0], i * columns, rows);
+        const size_t m =
+            two ? group_rows(*job.tensor[1], *job.weight[1], i * columns, rows + n)
+                : group_rows(*job.tensor[0], *job.weight[0], i * columns + group_columns, rows + n);
+        pack_pair(type, rows, n, m, job.weight[0]->k, p.memory + job.offset + i * job.pair_bytes);
     }
     // A tile is whole heads or reads only its own rows; give the pages back (they can be re-read).
-    const size_t begin = first * 16 * bytes;
-    const size_t end = std::min<size_t>(last * 16, job.weight->n) * bytes;
-    p.file->release(job.tensor->data + begin, end - begin);
+    const size_t bytes = row_bytes(type, job.weight[0]->k);
+    for (uint32_t t = 0; t < job.n_tensors; ++t) {
+        const size_t begin = first * columns * bytes;
+        const size_t end = std::min<size_t>(last * columns, job.weight[t]->n) * bytes;
+        p.file->release(job.tensor[t]->data + begin, end - begin);
+    }
 }
 
 void pack_worker(void* ctx, unsigned thread) {
@@ -95,16 +110,21 @@ Result<WeightStore> WeightStore::load(const GgufFile& file, const Program& progr
             want_vector(g.bias_weight);
             size_t& at = packed_at[static_cast<size_t>(g.weight)];
             if (at != unset) continue;
-            // Gate and up by turns (LoweredStep::interleaved): the second starts one group behind.
-            at = s.interleaved && i == 1
-                     ? packed_at[static_cast<size_t>(s.segment[0].weight)] + g.group_bytes
-                     : bytes;
-            const size_t stride = g.group_bytes * (s.interleaved ? 2 : 1);
             const Weight& w = program.weights[g.weight];
-            packing.jobs.push_back({file.find(w.name), &w, at, stride, g.groups, packing.tiles});
-            packing.tiles += (g.groups + tile_groups - 1) / tile_groups;
-            bytes += g.groups * g.group_bytes;
-            store.tensor_bytes_ += packing.jobs.back().tensor->bytes;
+            const TensorInfo* tensor = file.find(w.name);
+            store.tensor_bytes_ += tensor->bytes;
+            if (s.interleaved && i == 1) {  // in the pairs of the first
+                at = packed_at[static_cast<size_t>(s.segment[0].weight)];
+                packing.jobs.back().tensor[1] = tensor;
+                packing.jobs.back().weight[1] = &w;
+                packing.jobs.back().n_tensors = 2;
+                continue;
+            }
+            at = bytes;
+            const size_t pairs = segment_pairs(s, i);
+            packing.jobs.push_back({{tensor}, {&w}, 1, at, g.pair_bytes, pairs, packing.tiles});
+            packing.tiles += (pairs + tile_pairs - 1) / tile_pairs;
+            bytes += pairs * g.pair_bytes;
         }
         for (const WeightId id : {s.norm_weight, s.post_norm_weight, s.k_norm_weight})
             want_vector(id);
@@ -138,7 +158,7 @@ Result<WeightStore> WeightStore::load(const GgufFile& file, const Program& progr
         const TensorInfo& t = *file.find(program.weights[s.table_weight].name);
         if (s.table_packed) {
             s.table = store.packed_.data() + packed_at[static_cast<size_t>(s.table_weight)];
-            s.table_stride = group_planes(t.type, s.width).bytes;
+            s.table_stride = pair_bytes(t.type, s.width);
         } else {
             s.table = t.data;
             s.table_stride = row_bytes(t.type, s.width);

@@ -14,7 +14,7 @@
 namespace ridge {
 namespace {
 
-// 16 rows of k weights cut from a type's fixture: row c starts one block later than row c - 1.
+// 32 rows of k weights cut from a type's fixture, each starting at another block.
 struct Rows {
     std::vector<std::vector<uint8_t>> bytes;
     std::vector<const uint8_t*> pointers;
@@ -28,9 +28,9 @@ Rows fixture_rows(DType type, size_t k) {
     const DTypeInfo& format = info(type);
     const size_t available = blocks.size() / format.block_bytes;
     Rows rows;
-    rows.bytes.resize(16);
-    rows.values.resize(16);
-    for (size_t c = 0; c < 16; ++c) {
+    rows.bytes.resize(pair_columns);
+    rows.values.resize(pair_columns);
+    for (size_t c = 0; c < pair_columns; ++c) {
         rows.bytes[c].push_back(0);  // odd addresses
         rows.values[c].resize(k);
         for (size_t i = 0; i < k / format.block; ++i) {
@@ -60,11 +60,11 @@ class Pack : public testing::TestWithParam<int> {
 TEST_P(Pack, UnpacksToWhatTheFileHolds) {
     for (const size_t k : sizes()) {
         const Rows rows = fixture_rows(type(), k);
-        std::vector<uint8_t> group(group_planes(type(), k).bytes, 0xa5);
-        pack_group(type(), rows.pointers.data(), 16, k, group.data());
+        std::vector<uint8_t> pair(pair_bytes(type(), k), 0xa5);
+        pack_pair(type(), rows.pointers.data(), 16, 16, k, pair.data());
         std::vector<float> out(k + 1, 7.0f);
-        for (size_t c = 0; c < 16; ++c) {
-            unpack_column(type(), group.data(), c, k, out.data());
+        for (size_t c = 0; c < pair_columns; ++c) {
+            unpack_column(type(), pair.data(), c, k, out.data());
             size_t different = 0;
             for (size_t i = 0; i < k; ++i)
                 different += std::memcmp(&out[i], &rows.values[c][i], 4) != 0 ? 1 : 0;
@@ -74,18 +74,25 @@ TEST_P(Pack, UnpacksToWhatTheFileHolds) {
     }
 }
 
+// Columns of each group: the last pair of a matrix, and a gate beside its up, both cut short.
+constexpr size_t part_pairs[][2] = {{1, 0}, {5, 0}, {16, 0}, {16, 3}, {5, 5}, {0, 2}};
+
 TEST_P(Pack, MissingColumnsAreZero) {
     for (const size_t k : sizes())
-        for (const size_t n : {size_t{1}, size_t{5}, size_t{15}}) {
+        for (const auto& n : part_pairs) {
             const Rows rows = fixture_rows(type(), k);
-            std::vector<uint8_t> group(group_planes(type(), k).bytes, 0xa5);
-            pack_group(type(), rows.pointers.data(), n, k, group.data());
+            std::vector<uint8_t> pair(pair_bytes(type(), k), 0xa5);
+            pack_pair(type(), rows.pointers.data(), n[0], n[1], k, pair.data());
             std::vector<float> out(k);
-            for (size_t c = 0; c < 16; ++c) {
-                unpack_column(type(), group.data(), c, k, out.data());
+            for (size_t c = 0; c < pair_columns; ++c) {
+                unpack_column(type(), pair.data(), c, k, out.data());
+                const size_t group = c / group_columns;
+                const size_t row = group * n[0] + c % group_columns;
+                const bool there = c % group_columns < n[group];
                 for (size_t i = 0; i < k; ++i) {
-                    if (c < n)
-                        ASSERT_EQ(std::memcmp(&out[i], &rows.values[c][i], 4), 0) << c << " " << i;
+                    if (there)
+                        ASSERT_EQ(std::memcmp(&out[i], &rows.values[row][i], 4), 0)
+                            << c << " " << i;
                     else
                         ASSERT_EQ(out[i], 0.0f) << name(type()) << " " << c << " " << i;
                 }
@@ -93,14 +100,14 @@ TEST_P(Pack, MissingColumnsAreZero) {
         }
 }
 
-TEST_P(Pack, WritesTheWholeGroupAndNothingElse) {
+TEST_P(Pack, WritesTheWholePairAndNothingElse) {
     for (const size_t k : sizes())
-        for (const size_t n : {size_t{3}, size_t{16}}) {
+        for (const auto& n : {part_pairs[0], part_pairs[3], part_pairs[5]}) {
             const Rows rows = fixture_rows(type(), k);
-            const size_t bytes = group_planes(type(), k).bytes;
+            const size_t bytes = pair_bytes(type(), k);
             std::vector<uint8_t> a(bytes + 64, 0xa5), b(bytes + 64, 0x5a);
-            pack_group(type(), rows.pointers.data(), n, k, a.data());
-            pack_group(type(), rows.pointers.data(), n, k, b.data());
+            pack_pair(type(), rows.pointers.data(), n[0], n[1], k, a.data());
+            pack_pair(type(), rows.pointers.data(), n[0], n[1], k, b.data());
             ASSERT_EQ(std::memcmp(a.data(), b.data(), bytes), 0) << name(type()) << " k " << k;
             for (size_t i = bytes; i < bytes + 64; ++i) {
                 ASSERT_EQ(a[i], 0xa5);
@@ -109,16 +116,16 @@ TEST_P(Pack, WritesTheWholeGroupAndNothingElse) {
         }
 }
 
-// Every bit of a block counts: flipping one changes the packed group, so no scale or code is lost.
+// Every bit of a block counts: flipping one changes the packed pair, so no scale or code is lost.
 TEST_P(Pack, KeepsEveryBitOfTheBlock) {
     const size_t k = info(type()).block == 1 ? 3 : info(type()).block;
     Rows rows = fixture_rows(type(), k);
-    std::vector<uint8_t> before(group_planes(type(), k).bytes), after(before.size());
-    pack_group(type(), rows.pointers.data(), 16, k, before.data());
+    std::vector<uint8_t> before(pair_bytes(type(), k)), after(before.size());
+    pack_pair(type(), rows.pointers.data(), 16, 16, k, before.data());
     for (size_t bit = 0; bit < row_bytes(type(), k) * 8; ++bit) {
-        uint8_t& byte = rows.bytes[4][1 + bit / 8];
+        uint8_t& byte = rows.bytes[bit % 2 == 0 ? 4 : 21][1 + bit / 8];
         byte = static_cast<uint8_t>(byte ^ (1u << bit % 8));
-        pack_group(type(), rows.pointers.data(), 16, k, after.data());
+        pack_pair(type(), rows.pointers.data(), 16, 16, k, after.data());
         byte = static_cast<uint8_t>(byte ^ (1u << bit % 8));
         ASSERT_NE(before, after) << name(type()) << " bit " << bit;
     }
@@ -126,34 +133,64 @@ TEST_P(Pack, KeepsEveryBitOfTheBlock) {
 
 TEST_P(Pack, StaysWithinSixPercentOfTheFile) {
     for (const size_t k : {size_t{512}, size_t{768}, size_t{2048}}) {
-        const double file = static_cast<double>(16 * row_bytes(type(), k));
-        EXPECT_LE(static_cast<double>(packed_bytes(type(), 16, k)), 1.06 * file) << name(type());
+        const double file = static_cast<double>(pair_columns * row_bytes(type(), k));
+        EXPECT_LE(static_cast<double>(packed_bytes(type(), pair_columns, k)), 1.06 * file)
+            << name(type());
     }
+}
+
+// What aligned loads and read-ahead rest on.
+TEST_P(Pack, UnitsAreWholeCacheLines) {
+    const PairLayout at = pair_layout(type());
+    EXPECT_EQ(at.bytes % 64, 0u);
+    EXPECT_EQ(at.scale_at % 64, 0u);
+    EXPECT_EQ(at.super_at % 64, 0u);
+    EXPECT_EQ(pair_bytes(type(), 768) * 2, pair_bytes(type(), 1536));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Pack, testing::Range(0, static_cast<int>(DType::count_)),
                          [](const auto& p) { return name(static_cast<DType>(p.param)); });
 
 // The layout itself, spelled out for one block: quads of four k, low plane pairs quad i with i + 4.
-TEST(PackLayout, PlanesOfQ5_0) {
+TEST(PackLayout, UnitOfQ5_0) {
     std::vector<uint8_t> block(22);
     block[0] = 0x34;
     block[1] = 0x12;
     for (size_t j = 0; j < 16; ++j)  // weight j has code j, weight j + 16 has code 16 + j
         block[6 + j] = static_cast<uint8_t>(j | (j << 4));
     block[4] = block[5] = 0xff;
-    std::vector<uint8_t> group(group_planes(DType::q5_0, 32).bytes);
-    const uint8_t* row = block.data();
-    pack_group(DType::q5_0, &row, 1, 32, group.data());
-    for (size_t i = 0; i < 4; ++i)
-        for (size_t x = 0; x < 4; ++x) {
-            const size_t q = 4 * i + x;
-            EXPECT_EQ(group[64 * i + x], q | (q << 4));
-            EXPECT_EQ(group[64 * i + 4 + x], 0);  // column 1 is missing
-        }
-    for (size_t x = 0; x < 4; ++x) EXPECT_EQ(group[256 + x], 0xf0);  // quads 4..7
-    EXPECT_EQ(group[320], 0x34);
-    EXPECT_EQ(group[321], 0x12);
+    std::vector<uint8_t> pair(pair_bytes(DType::q5_0, 32));
+    ASSERT_EQ(pair.size(), 2u * (256 + 64 + 32));
+    const uint8_t* rows[] = {block.data(), block.data()};
+    pack_pair(DType::q5_0, rows, 1, 1, 32, pair.data());
+    for (size_t g = 0; g < 2; ++g) {
+        for (size_t i = 0; i < 4; ++i)
+            for (size_t x = 0; x < 4; ++x) {
+                const size_t q = 4 * i + x;
+                EXPECT_EQ(pair[256 * g + 64 * i + x], q | (q << 4));
+                EXPECT_EQ(pair[256 * g + 64 * i + 4 + x], 0);  // column 1 is missing
+            }
+        for (size_t x = 0; x < 4; ++x) EXPECT_EQ(pair[512 + 64 * g + x], 0xf0);  // quads 4..7
+        EXPECT_EQ(pair[640 + 32 * g], 0x34);
+        EXPECT_EQ(pair[641 + 32 * g], 0x12);
+    }
+}
+
+// A unit of a type with super-blocks: eight blocks, then their scales, then d and dmin.
+TEST(PackLayout, UnitsByType) {
+    const PairLayout q4_k = pair_layout(DType::q4_k);
+    EXPECT_EQ(q4_k.low_of(1, 0), 512u);
+    EXPECT_EQ(q4_k.low_of(7, 1), 7u * 512 + 256);
+    EXPECT_EQ(q4_k.scale_of(0, 1), 8u * 512 + 32);
+    EXPECT_EQ(q4_k.super_of(3, 1), 8u * 512 + 8 * 64 + 64);
+    EXPECT_EQ(q4_k.low_of(8, 0), 4736u);
+    EXPECT_EQ(pair_layout(DType::q4_0).bytes, 576u);
+    EXPECT_EQ(pair_layout(DType::q4_1).bytes, 640u);
+    EXPECT_EQ(pair_layout(DType::q8_0).bytes, 1088u);
+    EXPECT_EQ(pair_layout(DType::q6_k).bytes, 6720u);
+    EXPECT_EQ(pair_layout(DType::mxfp4).bytes, 1088u);
+    EXPECT_EQ(pair_bytes(DType::mxfp4, 96), 2u * 1088);
+    EXPECT_EQ(pair_bytes(DType::bf16, 7), 4u * 128);
 }
 
 }  // namespace

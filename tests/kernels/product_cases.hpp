@@ -3,6 +3,7 @@
 // to a poison that reads as NaN.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -94,32 +95,39 @@ inline std::vector<uint8_t> random_row(std::mt19937& rng, DType type, size_t k,
     return row;
 }
 
-// Column groups with a poisoned gap of 64 bytes between them, and poisoned padding in the planes.
+// Pairs of column groups with a poisoned gap of 64 bytes between them, and poison in what no
+// column and no block of k fills.
 struct Weights {
     Weights(DType t, size_t k_, const std::vector<std::vector<uint8_t>>& rows)
         : type(t),
           k(k_),
           groups((rows.size() + 15) / 16),
-          group_bytes(group_planes(t, k_).bytes + 64),
-          packed(group_bytes * groups) {
-        const GroupPlanes at = group_planes(type, k);
-        const PackedSpec& spec = packed_spec(type);
-        for (size_t g = 0; g < groups; ++g) {
-            uint8_t* group = packed.data() + g * group_bytes;
+          pair_bytes(ridge::pair_bytes(t, k_) + 64),
+          packed(pair_bytes * ((groups + 1) / 2)) {
+        const PairLayout at = pair_layout(type);
+        for (size_t first = 0; first < rows.size(); first += pair_columns) {
+            uint8_t* pair = packed.data() + first / pair_columns * pair_bytes;
             std::vector<const uint8_t*> pointers;
-            for (size_t c = 16 * g; c < rows.size() && c < 16 * g + 16; ++c)
+            for (size_t c = first; c < rows.size() && c < first + pair_columns; ++c)
                 pointers.push_back(rows[c].data());
-            pack_group(type, pointers.data(), pointers.size(), k, group);
+            const size_t n = std::min(pointers.size(), group_columns);
+            pack_pair(type, pointers.data(), n, pointers.size() - n, k, pair);
             if (!is_quantized(type)) continue;
-            const size_t scale_end = at.scale + k / 32 * scale_bytes(spec.scale);
-            std::memset(group + scale_end, poison, at.super - scale_end);
-            const size_t super_bytes = has_super(spec.scale) ? (spec.has_min ? 64 : 32) : 0;
-            const size_t super_end = at.super + k / 256 * super_bytes;
-            std::memset(group + super_end, poison, at.bytes - super_end);
+            for (size_t b = 0; b < pair_units(type, k) * at.blocks; ++b)
+                for (size_t g = 0; g < 2; ++g) {
+                    if (b < k / 32 && (g == 0 || pointers.size() > n)) continue;
+                    std::memset(pair + at.low_of(b, g), poison, at.low);
+                    std::memset(pair + at.high_of(b, g), poison, at.high);
+                    std::memset(pair + at.scale_of(b, g), poison, at.scale);
+                    std::memset(pair + at.super_of(b, g), poison, at.super);
+                }
         }
     }
+    // The pair of output column c; its column there is c % pair_columns.
+    uint8_t* pair_of(size_t c) { return packed.data() + c / pair_columns * pair_bytes; }
+
     DType type;
-    size_t k, groups, group_bytes;
+    size_t k, groups, pair_bytes;
     Bytes packed;
 };
 
@@ -200,7 +208,7 @@ inline std::vector<float> run_product(ProductFn run, Weights& w, Activations& a,
     const size_t columns = 16 * groups, stride = columns + 16,
                  scratch_bytes = product_scratch_bytes(w.k);
     Bytes out((rows * stride + 16) * 4), scratch(scratch_bytes + 64);
-    run({w.packed.data(), w.group_bytes, groups, w.k, a.bytes.data() + row0 * a.stride, a.stride,
+    run({w.packed.data(), w.pair_bytes, groups, w.k, a.bytes.data() + row0 * a.stride, a.stride,
          rows, reinterpret_cast<float*>(out.data()), stride, scratch.data(), prefetch});
     std::vector<float> result(rows * columns);
     bool clean = true;

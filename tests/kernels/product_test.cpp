@@ -71,8 +71,7 @@ class Product : public testing::TestWithParam<Case> {
         std::vector<float> weights(w.k);
         for (size_t c = 0; c < columns && wrong < 3; ++c) {
             if (!quantized_act())
-                unpack_column(w.type, w.packed.data() + c / 16 * w.group_bytes, c % 16, w.k,
-                              weights.data());
+                unpack_column(w.type, w.pair_of(c), c % pair_columns, w.k, weights.data());
             for (size_t at = c; at < got.size(); at += columns) {
                 double bound = 0;
                 if (!quantized_act()) {
@@ -223,7 +222,7 @@ TEST_P(Product, EqualsDecodedWeightsInDoublePrecision) {
                 terms[i] = std::abs(static_cast<double>(decoded[c][i]));
                 if (!packed_spec(type).has_min) continue;
                 ColumnBlock b;
-                column_block(type, w.packed.data() + c / 16 * w.group_bytes, c % 16, k, i / 32, &b);
+                column_block(type, w.pair_of(c), c % pair_columns, i / 32, &b);
                 terms[i] += 2 * std::abs(static_cast<double>(b.min[i / 16 % 2]));
             }
             for (size_t r = 0; r < n; ++r) {

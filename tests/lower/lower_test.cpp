@@ -76,7 +76,7 @@ TEST_F(Lower, BothArchitecturesBecomeTheDocumentedSteps) {
             EXPECT_LE(barriers, 5) << architecture;
         }
         const auto step = [&](size_t i) -> const LoweredStep& { return l.model.steps[i]; };
-        EXPECT_TRUE(step(0).table_packed);  // the tied head's packed groups
+        EXPECT_TRUE(step(0).table_packed);  // the tied head's packed pairs
         EXPECT_EQ(step(2).n_segments, 3u);  // q, k, v in one step
         EXPECT_EQ(step(8).n_segments, 2u);  // gate and up with their unit
         EXPECT_EQ(step(8).epilogue,

@@ -35,18 +35,24 @@ Weights random_weights(DType type) {
 
 struct Plane {
     const char* name;
-    size_t first, bytes;
+    std::vector<size_t> at;  // its bytes' offsets in the pair
 };
 
-// The planes of a group without their padding.
+// What a pair holds of its first group.
 std::vector<Plane> planes_of(DType type) {
-    const GroupPlanes at = group_planes(type, k);
-    const PackedSpec& spec = packed_spec(type);
-    if (!is_quantized(type)) return {{"values", 0, k * 16 * info(type).block_bytes}};
-    std::vector<Plane> planes = {{"low", at.low, k / 32 * 64 * spec.low_bits},
-                                 {"scale", at.scale, k / 32 * scale_bytes(spec.scale)}};
-    if (spec.high_bits != 0) planes.push_back({"high", at.high, k / 32 * 64 * spec.high_bits});
-    if (has_super(spec.scale)) planes.push_back({"super", at.super, spec.has_min ? 64u : 32u});
+    const PairLayout layout = pair_layout(type);
+    std::vector<Plane> planes;
+    const auto add = [&](const char* name, size_t parts, size_t bytes, const auto& first) {
+        if (bytes == 0) return;
+        planes.push_back({name, {}});
+        for (size_t part = 0; part < parts; ++part)
+            for (size_t i = 0; i < bytes; ++i) planes.back().at.push_back(first(part) + i);
+    };
+    const size_t blocks = is_quantized(type) ? k / 32 : pair_units(type, k);
+    add("low", blocks, layout.low, [&](size_t b) { return layout.low_of(b, 0); });
+    add("high", blocks, layout.high, [&](size_t b) { return layout.high_of(b, 0); });
+    add("scale", blocks, layout.scale, [&](size_t b) { return layout.scale_of(b, 0); });
+    add("super", 1, layout.super, [&](size_t b) { return layout.super_of(b, 0); });
     return planes;
 }
 
@@ -55,11 +61,11 @@ class FlippedBit : public testing::TestWithParam<int> {
     DType type() const { return static_cast<DType>(GetParam()); }
 };
 
-std::vector<uint32_t> unpacked(const Weights& w, uint8_t* group) {
+std::vector<uint32_t> unpacked(const Weights& w, uint8_t* pair) {
     std::vector<uint32_t> bits(16 * k);
     std::vector<float> column(k);
     for (size_t c = 0; c < 16; ++c) {
-        unpack_column(w.type, group, c, k, column.data());
+        unpack_column(w.type, pair, c, k, column.data());
         std::memcpy(&bits[c * k], column.data(), k * 4);
     }
     return bits;
@@ -68,25 +74,25 @@ std::vector<uint32_t> unpacked(const Weights& w, uint8_t* group) {
 // tests/kernels/pack_test.cpp compares unpack_column with dequantize() of the file's rows.
 TEST_P(FlippedBit, ChangesWhatPackingIsComparedBy) {
     Weights w = random_weights(type());
-    uint8_t* group = w.packed.data();
-    const std::vector<uint32_t> want = unpacked(w, group);
+    uint8_t* pair = w.packed.data();
+    const std::vector<uint32_t> want = unpacked(w, pair);
     for (const Plane& p : planes_of(type())) {
-        const bool codes = std::string_view(p.name) == "low" || !is_quantized(type());
+        const bool codes = std::string_view(p.name) == "low";
         size_t silent = 0, tried = 0;
-        for (size_t bit = 0; bit < 8 * p.bytes; bit += codes ? 37 : 3, ++tried) {
-            uint8_t& byte = group[p.first + bit / 8];
+        for (size_t bit = 0; bit < 8 * p.at.size(); bit += codes ? 37 : 3, ++tried) {
+            uint8_t& byte = pair[p.at[bit / 8]];
             const auto mask = static_cast<uint8_t>(1u << bit % 8);
             // The sign of a zero: MXFP4 codes 0 and 8.
             const uint8_t nibble = bit % 8 < 4 ? byte & 15 : byte >> 4;
             if (type() == DType::mxfp4 && codes && bit % 4 == 3 && nibble % 8 == 0) continue;
             byte ^= mask;
-            silent += unpacked(w, group) == want;
+            silent += unpacked(w, pair) == want;
             byte ^= mask;
         }
         EXPECT_EQ(silent, 0u) << name(type()) << ", plane " << p.name << ", of " << tried;
         EXPECT_GT(tried, 5u);
     }
-    EXPECT_EQ(unpacked(w, group), want);
+    EXPECT_EQ(unpacked(w, pair), want);
 }
 
 // tests/kernels/product_test.cpp compares products with ref: q8 activations bit for bit.
@@ -104,15 +110,15 @@ TEST_P(FlippedBit, ChangesEveryProduct) {
                 size_t silent = 0;  // one row may hold a zero activation where the bit is
                 for (const Plane& p : planes_of(type()))
                     for (int i = 0; i < 40; ++i) {
-                        size_t bit = rng() % (8 * p.bytes);
+                        size_t bit = rng() % (8 * p.at.size());
                         // Plain types: sign, exponent or a leading mantissa bit.
                         const size_t width =
                             is_quantized(type()) ? 8 : 8 * info(type()).block_bytes;
                         if (!is_quantized(type()))
                             bit = bit / width * width + width - 1 - rng() % 8;
-                        uint8_t& byte = w.packed.data()[p.first + bit / 8];
+                        uint8_t& byte = w.packed.data()[p.at[bit / 8]];
                         const uint8_t nibble = bit % 8 < 4 ? byte & 15 : byte >> 4;
-                        if (type() == DType::mxfp4 && p.first == 0 && nibble % 8 == 0) continue;
+                        if (type() == DType::mxfp4 && p.at[0] == 0 && nibble % 8 == 0) continue;
                         const auto mask = static_cast<uint8_t>(1u << bit % 8);
                         byte ^= mask;
                         const std::vector<float> got = run();

@@ -117,11 +117,13 @@ TEST_P(Mutation, EveryMatrix) {
         for (uint32_t j = 0; j < s.n_segments; ++j) {
             const Segment& g = s.segment[j];
             ASSERT_EQ(g.type, DType::f32);
-            const size_t stride = g.group_bytes * (s.interleaved ? 2 : 1);
             const float* at = pick_large(rng_, [&](uint32_t r) {
                 const uint32_t column = r % g.n, row = (r >> 16) % s.k;
-                return reinterpret_cast<const float*>(g.packed + column / 16 * stride) + row * 16 +
-                       column % 16;
+                // An interleaved pair is a group of each matrix.
+                const uint32_t pair = column / (s.interleaved ? 16 : 32);
+                const uint32_t half = s.interleaved ? j : column / 16 % 2;
+                return reinterpret_cast<const float*>(g.packed + pair * g.pair_bytes) + row * 32 +
+                       half * 16 + column % 16;
             });
             expect_f32_guarded(at, model_->program().weights[g.weight].name);
         }
@@ -280,28 +282,28 @@ TEST(MutationOfTypes, EveryPlaneOfEveryProductShowsInTheLogits) {
             for (uint32_t j = 0; j < lowered.steps[i].n_segments; ++j) {
                 const LoweredStep& s = lowered.steps[i];
                 const Segment& g = s.segment[j];
-                const GroupPlanes at = group_planes(type, s.k);
-                const PackedSpec& spec = packed_spec(type);
-                const size_t super_bytes = has_super(spec.scale) ? (spec.has_min ? 64 : 32) : 0;
-                const size_t ends[] = {at.high, at.scale, at.super, at.bytes};
-                size_t first = 0;
-                for (const size_t end : ends) {
-                    if (first == end) continue;
-                    size_t bytes = end - first;  // without padding
-                    if (first == at.super && super_bytes != 0) bytes = s.k / 256 * super_bytes;
+                const PairLayout at = pair_layout(type);
+                const size_t half = s.interleaved ? j : 0;
+                const size_t block =
+                    rng() % (is_quantized(type) ? s.k / 32 : pair_units(type, s.k));
+                const size_t planes[][2] = {{at.low_of(block, half), at.low},
+                                            {at.high_of(block, half), at.high},
+                                            {at.scale_of(block, half), at.scale},
+                                            {at.super_of(block, half), at.super}};
+                for (const auto& [first, bytes] : planes) {
+                    if (bytes == 0) continue;
                     size_t bit = rng() % (bytes * 8);
                     if (!is_quantized(type))  // sign, exponent or a leading mantissa bit
                         bit = bit / (8 * info(type).block_bytes) * 8 * info(type).block_bytes +
                               8 * info(type).block_bytes - 1 - rng() % 10;
                     // MXFP4's code 8 is its second zero: a bit that is no sign.
-                    if (type == DType::mxfp4 && first == 0) bit = bit / 4 * 4 + bit % 3;
+                    if (type == DType::mxfp4 && bytes == at.low) bit = bit / 4 * 4 + bit % 3;
                     const uint8_t* where = g.packed + first + bit / 8;
                     flip(where, bit % 8);
                     EXPECT_FALSE(test::same_bits(run(), want))
                         << name(type) << ", " << model->program().weights[g.weight].name
                         << ", byte " << first + bit / 8 << ", bit " << bit % 8;
                     flip(where, bit % 8);
-                    first = end;
                 }
             }
         EXPECT_TRUE(test::same_bits(run(), want));

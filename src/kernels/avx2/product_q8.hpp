@@ -10,10 +10,10 @@
 // of two products; as many quads as the codes allow (Unpacker::depth) are added in 16 bits before
 // one vpmaddwd with ones widens them. product_unpack.hpp argues why nothing saturates.
 //
-// Stream (up to stream_rows rows): packed bytes are read once. One row runs four column groups at a
-// time, eight or more linear streams, and unpacks half a group in registers: about 7 vector
-// instructions for 32 bytes of 4-bit codes. Two to four rows unpack a block of one group into a
-// buffer of 512 bytes. Bound: read bandwidth.
+// Stream (up to stream_rows rows): packed bytes are read once. One row runs pair after pair, one
+// linear stream, and unpacks half a group in registers: about 7 vector instructions for 32 bytes of
+// 4-bit codes. Two to four rows unpack a block of one group into a buffer of 512 bytes, the pair's
+// second group from the cache. Bound: read bandwidth.
 // Panel (more rows): a group is unpacked once into scratch (L1/L2) and used for all rows, in tiles
 // of 3 rows x 16 columns: six 16-bit and six float accumulators, two weights, one activation in 16
 // registers. Bound: the four vector pipes; a quad of the tile is 6 vpmaddubsw and 6 vpaddw, a block
@@ -23,6 +23,7 @@
 
 #include "kernels/avx2/product_unpack.hpp"
 #include "kernels/contract.hpp"
+#include "kernels/read_ahead.hpp"
 
 namespace ridge::avx2 {
 
@@ -115,46 +116,41 @@ static inline void fold(const __m256i acc[R][C], const __m256 s[C], const __m256
     }
 }
 
-template <DType T>
-static inline void prefetch_block(const Unpacker<T>& u, size_t block, size_t distance) {
-    if (distance == 0) return;
-    const uint8_t* ahead = u.low + block * u.low_block + distance;
-    for (size_t line = 0; line < u.low_block; line += 64)
-        _mm_prefetch(reinterpret_cast<const char*>(ahead + line), _MM_HINT_T0);
-}
-
-// One row over G groups straight from the packed planes, half a group at a time.
+// One row over the first G groups of a pair straight from the packed bytes, half a group at a time.
 template <DType T, int G>
-static inline void stream_one(const ProductArgs& p, size_t group) {
+static inline void stream_one(const ProductArgs& p, size_t pair) {
     using U = Unpacker<T>;
     constexpr size_t parts = U::wide16 ? 2 : 1;
     const ActRows act{p.act, p.act_stride, q8_offsets(p.k)};
-    U u[G];
-    for (int g = 0; g < G; ++g)
-        u[g] = U::at(p.weights + (group + static_cast<size_t>(g)) * p.group_bytes, p.k);
+    const uint8_t* unit = p.weights + pair * p.pair_bytes;
     __m256 f[G][2][1][1];
     for (int g = 0; g < G; ++g) f[g][0][0][0] = f[g][1][0][0] = _mm256_setzero_ps();
-    for (size_t b = 0; b < p.k / 32; ++b) {
-        for (int g = 0; g < G; ++g) {
-            prefetch_block<T>(u[g], b, p.prefetch_bytes);
-            for (size_t half = 0; half < 2; ++half) {
-                __m256i v[8];
-                __m256 s[2], m[2];
-                u[g].quads(b, half, v);
-                u[g].scales(b, half, s, m);
-                for (size_t part = 0; part < parts; ++part) {
-                    const size_t n = b * parts + part;
-                    __m256i acc[1][1];
-                    integer_sums<T, 1, 1>([&](size_t j, int) { return v[4 * part + j]; }, act, n,
-                                          acc);
-                    fold<T, 1, 1>(acc, s + part, m + part, act, n, f[g][half]);
+    const size_t nb = p.k / 32;
+    for (size_t b0 = 0; b0 < nb; b0 += U::layout.blocks, unit += U::layout.bytes) {
+        const size_t left = nb - b0;
+        for (size_t i = 0; i < U::layout.blocks && i < left; ++i) {
+            read_ahead<T>(unit, i, p.prefetch_bytes);
+            for (size_t g = 0; g < G; ++g) {
+                const U u = U::at(unit, g);
+                for (size_t half = 0; half < 2; ++half) {
+                    __m256i v[8];
+                    __m256 s[2], m[2];
+                    u.quads(i, half, v);
+                    u.scales(i, half, s, m);
+                    for (size_t part = 0; part < parts; ++part) {
+                        const size_t n = (b0 + i) * parts + part;
+                        __m256i acc[1][1];
+                        integer_sums<T, 1, 1>([&](size_t j, int) { return v[4 * part + j]; }, act,
+                                              n, acc);
+                        fold<T, 1, 1>(acc, s + part, m + part, act, n, f[g][half]);
+                    }
                 }
             }
         }
     }
     for (int g = 0; g < G; ++g)
         for (int half = 0; half < 2; ++half)
-            _mm256_storeu_ps(p.out + (group + static_cast<size_t>(g)) * 16 + 8 * half,
+            _mm256_storeu_ps(p.out + pair * pair_columns + 16 * static_cast<size_t>(g) + 8 * half,
                              f[g][half][0][0]);
 }
 
@@ -165,12 +161,12 @@ static inline void stream_rows(const ProductArgs& p, size_t group) {
     using U = Unpacker<T>;
     constexpr size_t parts = U::wide16 ? 2 : 1;
     const ActRows act{p.act, p.act_stride, q8_offsets(p.k)};
-    const U u = U::at(p.weights + group * p.group_bytes, p.k);
+    const U u = U::at(p.weights + group / 2 * p.pair_bytes, group % 2);
     alignas(64) uint8_t codes[512];
     __m256 f[R][2];
     for (int r = 0; r < R; ++r) f[r][0] = f[r][1] = _mm256_setzero_ps();
     for (size_t b = 0; b < p.k / 32; ++b) {
-        prefetch_block<T>(u, b, p.prefetch_bytes);
+        if (group % 2 == 0) read_ahead<T>(u.pair, b, p.prefetch_bytes);
         __m256 s[2][2], m[2][2];
         for (size_t half = 0; half < 2; ++half) {
             __m256i v[8];
@@ -204,12 +200,11 @@ static inline void stream_rows(const ProductArgs& p, size_t group) {
 
 template <DType T, int R>
 static inline void stream_groups(const ProductArgs& p) {
-    size_t g = 0;
     if constexpr (R == 1) {
-        for (; g + 4 <= p.groups; g += 4) stream_one<T, 4>(p, g);
-        for (; g < p.groups; ++g) stream_one<T, 1>(p, g);
+        for (size_t pair = 0; pair < p.groups / 2; ++pair) stream_one<T, 2>(p, pair);
+        if (p.groups % 2 != 0) stream_one<T, 1>(p, p.groups / 2);
     } else {
-        for (; g < p.groups; ++g) stream_rows<T, R>(p, g);
+        for (size_t g = 0; g < p.groups; ++g) stream_rows<T, R>(p, g);
     }
 }
 
@@ -228,11 +223,11 @@ static inline Panel panel_at(uint8_t* scratch, size_t k) {
 }
 
 template <DType T>
-static inline void unpack_panel(const Panel& panel, const uint8_t* group, size_t k) {
+static inline void unpack_panel(const Panel& panel, const ProductArgs& p, size_t group) {
     using U = Unpacker<T>;
     constexpr size_t parts = U::wide16 ? 2 : 1;
-    const U u = U::at(group, k);
-    for (size_t b = 0; b < k / 32; ++b)
+    const U u = U::at(p.weights + group / 2 * p.pair_bytes, group % 2);
+    for (size_t b = 0; b < p.k / 32; ++b)
         for (size_t half = 0; half < 2; ++half) {
             __m256i v[8];
             __m256 s[2], m[2];
@@ -280,7 +275,7 @@ __attribute__((noinline)) static void panel_tile(const Panel& panel, const uint8
 template <DType T>
 static inline void panel_rows(const ProductArgs& p, size_t group) {
     const Panel panel = panel_at<T>(p.scratch, p.k);
-    unpack_panel<T>(panel, p.weights + group * p.group_bytes, p.k);
+    unpack_panel<T>(panel, p, group);
     float* out = p.out + group * 16;
     size_t row = 0;
     for (; row + 3 <= p.rows && row + 4 != p.rows; row += 3)

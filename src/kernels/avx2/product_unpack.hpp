@@ -1,4 +1,4 @@
-// Unpackers: packed planes (packed.hpp) of half a column group (8 columns) to operands.
+// Unpackers: half a column group (8 columns) of a packed pair (packed.hpp) to operands.
 //
 // A quad of 64 bytes (16 columns x 4 k) is two 32-byte vectors, so a half is what one register
 // holds. `quads` turns a block of 32 k into eight vectors of codes, `scales` gives f32 scales (two
@@ -37,19 +37,12 @@ struct Unpacker {
     static constexpr size_t depth = is_signed ? 1 : bits == 6 ? 2 : bits == 5 || wide16 ? 4 : 8;
     // act_row.hpp's bias arrays hold -128 * sum; a zero point of 128 >> n needs bias >> n.
     static constexpr int bias_shift = zero == 32 ? 2 : zero == 16 ? 3 : zero == 8 ? 4 : 5;
-    static constexpr size_t low_block = 64u * spec.low_bits;
-    static constexpr size_t high_block = 64u * spec.high_bits;
-    static constexpr size_t super_block = has_min ? 64 : 32;
+    static constexpr PairLayout layout = pair_layout(T);
 
-    const uint8_t* low;
-    const uint8_t* high;
-    const uint8_t* scale;
-    const uint8_t* super;
+    const uint8_t* pair;
+    size_t group;  // 0 or 1
 
-    static inline Unpacker at(const uint8_t* group, size_t k) {
-        const GroupPlanes p = group_planes(T, k);
-        return {group + p.low, group + p.high, group + p.scale, group + p.super};
-    }
+    static inline Unpacker at(const uint8_t* pair, size_t group) { return {pair, group}; }
 
     static inline __m256i load(const uint8_t* p) {
         return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
@@ -75,7 +68,7 @@ struct Unpacker {
 
     // Codes of columns 8 * half .. 8 * half + 7.
     inline void quads(size_t block, size_t half, __m256i v[8]) const {
-        const uint8_t* p = low + block * low_block + 32 * half;
+        const uint8_t* p = pair + layout.low_of(block, group) + 32 * half;
         const __m256i nibble = _mm256_set1_epi8(0x0f);
         if constexpr (spec.low_bits == 8) {
             const __m256i flip = _mm256_set1_epi8(-128);
@@ -99,7 +92,7 @@ struct Unpacker {
         if constexpr (spec.high_bits == 1) {
             constexpr int to = spec.low_bits;
             const __m256i mask = _mm256_set1_epi8(1 << to);
-            const __m256i h = load(high + block * high_block + 32 * half);
+            const __m256i h = load(pair + layout.high_of(block, group) + 32 * half);
             v[0] = _mm256_or_si256(v[0], lifted<0, to>(h, mask));
             v[1] = _mm256_or_si256(v[1], lifted<1, to>(h, mask));
             v[2] = _mm256_or_si256(v[2], lifted<2, to>(h, mask));
@@ -111,7 +104,7 @@ struct Unpacker {
         } else if constexpr (spec.high_bits == 2) {
             const __m256i mask = _mm256_set1_epi8(0x30);
             for (size_t i = 0; i < 2; ++i) {
-                const __m256i h = load(high + block * high_block + 64 * i + 32 * half);
+                const __m256i h = load(pair + layout.high_of(block, group) + 64 * i + 32 * half);
                 v[4 * i] = _mm256_or_si256(v[4 * i], lifted<0, 4>(h, mask));
                 v[4 * i + 1] = _mm256_or_si256(v[4 * i + 1], lifted<1, 4>(h, mask));
                 v[4 * i + 2] = _mm256_or_si256(v[4 * i + 2], lifted<2, 4>(h, mask));
@@ -137,8 +130,8 @@ struct Unpacker {
 
     // s[0], m[0] for the block; s[1], m[1] for its second 16 k where wide16.
     inline void scales(size_t block, size_t half, __m256 s[2], __m256 m[2]) const {
-        const uint8_t* c = scale + block * scale_bytes(spec.scale);
-        const uint8_t* d = super + block / 8 * super_block + 16 * half;
+        const uint8_t* c = pair + layout.scale_of(block, group);
+        const uint8_t* d = pair + layout.super_of(block, group) + 16 * half;
         if constexpr (spec.scale == ScaleKind::f16) {
             s[0] = halves(c + 16 * half);
         } else if constexpr (spec.scale == ScaleKind::f16_min) {

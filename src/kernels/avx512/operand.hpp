@@ -3,6 +3,7 @@
 
 #include "kernels/avx512/unpack.hpp"
 #include "kernels/contract.hpp"
+#include "kernels/read_ahead.hpp"
 
 namespace ridge::avx512 {
 
@@ -17,13 +18,9 @@ static inline __m512 broadcast_f32(const uint8_t* p) {
     return _mm512_set1_ps(x);
 }
 
-// Asks for the codes `distance` bytes behind block b's; what lies behind a group is the next one.
 template <DType T>
 static inline void prefetch_block(const Unpacker<T>& u, size_t b, size_t distance) {
-    if (distance == 0) return;
-    const uint8_t* ahead = u.low + b * Unpacker<T>::low_block + distance;
-    for (size_t line = 0; line < Unpacker<T>::low_block; line += 64)
-        _mm_prefetch(reinterpret_cast<const char*>(ahead + line), _MM_HINT_T0);
+    read_ahead<T>(u.pair, b, distance);
 }
 
 }  // namespace ridge::avx512

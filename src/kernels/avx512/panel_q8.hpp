@@ -32,7 +32,7 @@ static inline Panel<G> unpack_panel(const ProductArgs& p, size_t group) {
     const __m512i lift = _mm512_set1_epi8(static_cast<char>(shift));
     for (int g = 0; g < G; ++g) {
         const size_t gi = static_cast<size_t>(g);
-        const U u = U::at(p.weights + (group + gi) * p.group_bytes, p.k);
+        const U u = U::at(p.weights + group / 2 * p.pair_bytes, gi, p.k);
         for (size_t b = 0; b < nb; ++b) {
             __m512i v[8];
             __m512 s[2], m[2];

@@ -1,4 +1,4 @@
-// Products of F32, F16 and BF16 weights read straight from their packed groups.
+// Products of F32, F16 and BF16 weights read straight from their packed pairs.
 #include "kernels/avx512/product_f32.hpp"
 #include "kernels/avx512/set.hpp"
 

@@ -1,9 +1,7 @@
-// The int8 product over few rows: packed bytes are read once, unpacked in registers and used for
-// every row, two column groups at a time. See product_q8.hpp for the arithmetic.
+// The int8 product over few rows: packed bytes are read once, a pair after the other in one linear
+// stream, unpacked in registers and used for every row. See product_q8.hpp for the arithmetic.
 //
-// Measured on Zen 5, one thread, K = 1024, from memory: one group 17 (Q4_0) to 35 GB/s (Q8_0), two
-// 33 to 35, four 17 to 29; a plain linear scan has 40. Bound: read bandwidth; about 28 instructions
-// a 288-byte Q4_0 block.
+// Bound: read bandwidth; about 28 instructions for 288 bytes of Q4_0.
 #pragma once
 
 #include "kernels/avx512/operand.hpp"
@@ -43,43 +41,49 @@ static inline __m512 block_step(const uint8_t* a, const Q8Offsets& at, size_t b,
     return f;
 }
 
-// R rows over G groups straight from the packed planes.
+// R rows over the first G groups of a pair, straight from the packed bytes.
 template <DType T, int R, int G>
-static inline void stream(const ProductArgs& p, size_t group, size_t row) {
+static inline void stream(const ProductArgs& p, size_t pair) {
     using U = Unpacker<T>;
     const Q8Offsets at = q8_offsets(p.k);
     const size_t nb = p.k / 32;
-    U u[G];
-    for (int g = 0; g < G; ++g)
-        u[g] = U::at(p.weights + (group + static_cast<size_t>(g)) * p.group_bytes, p.k);
-    const uint8_t* act = p.act + row * p.act_stride;
+    const uint8_t* unit = p.weights + pair * p.pair_bytes;
     __m512 f[R][G];
+#pragma GCC unroll 5
     for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
         for (int g = 0; g < G; ++g) f[r][g] = _mm512_setzero_ps();
-    for (size_t b = 0; b < nb; ++b) {
-        for (int g = 0; g < G; ++g) {
-            prefetch_block<T>(u[g], b, p.prefetch_bytes);
-            __m512i v[8];
-            __m512 s[2], m[2];
-            u[g].quads(b, v);
-            u[g].scales(b, s, m);
-            for (int r = 0; r < R; ++r)
-                f[r][g] = block_step<T>(act + static_cast<size_t>(r) * p.act_stride, at, b, v, s, m,
-                                        f[r][g]);
+    for (size_t b0 = 0; b0 < nb; b0 += U::layout.blocks, unit += U::layout.bytes) {
+        const size_t left = nb - b0;
+        for (size_t i = 0; i < U::layout.blocks && i < left; ++i) {
+            read_ahead<T>(unit, i, p.prefetch_bytes);
+#pragma GCC unroll 2
+            for (size_t g = 0; g < G; ++g) {
+                const U u = U::at(unit, g, p.k);
+                __m512i v[8];
+                __m512 s[2], m[2];
+                u.quads(i, v);
+                u.scales(i, s, m);
+#pragma GCC unroll 5
+                for (int r = 0; r < R; ++r)
+                    f[r][g] = block_step<T>(p.act + static_cast<size_t>(r) * p.act_stride, at,
+                                            b0 + i, v, s, m, f[r][g]);
+            }
         }
     }
+#pragma GCC unroll 5
     for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
         for (int g = 0; g < G; ++g)
-            _mm512_storeu_ps(p.out + (row + static_cast<size_t>(r)) * p.out_stride +
-                                 (group + static_cast<size_t>(g)) * 16,
+            _mm512_storeu_ps(p.out + static_cast<size_t>(r) * p.out_stride + pair * pair_columns +
+                                 static_cast<size_t>(g) * group_columns,
                              f[r][g]);
 }
 
 template <DType T, int R>
 static inline void stream_groups(const ProductArgs& p) {
-    size_t g = 0;
-    for (; g + 2 <= p.groups; g += 2) stream<T, R, 2>(p, g, 0);
-    for (; g < p.groups; ++g) stream<T, R, 1>(p, g, 0);
+    for (size_t pair = 0; pair < p.groups / 2; ++pair) stream<T, R, 2>(p, pair);
+    if (p.groups % 2 != 0) stream<T, R, 1>(p, p.groups / 2);
 }
 
 }  // namespace ridge::avx512

@@ -7,7 +7,7 @@
 // `steps` vectors of 16 lanes x 2 bf16, step_stride bytes apart. out: f32, out_stride floats a row,
 // 16 NG of each row are written. No alignment is required.
 //
-// Weights: group_stride the packed group, step_stride 64. Scores: lanes are keys, step_stride 64.
+// Weights: groups 64 bytes apart, step_stride 128. Scores: lanes are keys, step_stride 64.
 // Values: lanes are dimensions, groups 64 bytes apart, step_stride 4 x padded head dimension.
 //
 // Every output has an accumulator of its own that takes the pairs in order, so a row's bits depend

@@ -1,4 +1,4 @@
-// Unpackers: packed planes (packed.hpp) of one column group to the operands of the int8 product.
+// Unpackers: one group of a packed pair (packed.hpp) to the operands of the int8 product.
 //
 // One struct a layout family, one template parameter a tensor type. `quads` turns a block of 32 k
 // into eight vectors of unsigned codes (16 columns x 4 k), `scales` gives f32 scales (two where a
@@ -25,17 +25,14 @@ struct Unpacker {
                                       : spec.zero == 16 ? 3
                                       : spec.zero == 8  ? 4
                                                         : 5;
-    static constexpr size_t low_block = 64u * spec.low_bits;
-    static constexpr size_t high_block = 64u * spec.high_bits;
+    static constexpr PairLayout layout = pair_layout(T);
 
-    const uint8_t* low;
-    const uint8_t* high;
-    const uint8_t* scale;
-    const uint8_t* super;
+    const uint8_t* pair;
+    size_t group;  // 0 or 1
 
-    static inline Unpacker at(const uint8_t* group, size_t k) {
-        const GroupPlanes p = group_planes(T, k);
-        return {group + p.low, group + p.high, group + p.scale, group + p.super};
+    static inline Unpacker at(const uint8_t* pair, size_t group, size_t k) {
+        (void)k;
+        return {pair, group};
     }
 
     static inline __m512i book() {
@@ -45,7 +42,7 @@ struct Unpacker {
     }
 
     inline void quads(size_t block, __m512i v[8]) const {
-        const uint8_t* p = low + block * low_block;
+        const uint8_t* p = pair + layout.low_of(block, group);
         const __m512i nibble = _mm512_set1_epi8(0x0f);
         if constexpr (spec.low_bits == 8) {
             for (int j = 0; j < 8; ++j) v[j] = _mm512_load_si512(p + 64 * j);
@@ -69,7 +66,7 @@ struct Unpacker {
             // bit j of H to bit low_bits of V_j
             constexpr int at_bit = spec.low_bits;
             const __m512i mask = _mm512_set1_epi8(static_cast<char>(1 << at_bit));
-            const __m512i h = _mm512_load_si512(high + block * high_block);
+            const __m512i h = _mm512_load_si512(pair + layout.high_of(block, group));
             // Unrolled, so that the shift counts are constants.
 #pragma GCC unroll 8
             for (int j = 0; j < 8; ++j) {
@@ -82,8 +79,8 @@ struct Unpacker {
             const __m512i mask = _mm512_set1_epi8(0x30);
 #pragma GCC unroll 2
             for (int i = 0; i < 2; ++i) {
-                const __m512i h =
-                    _mm512_load_si512(high + block * high_block + 64 * static_cast<size_t>(i));
+                const __m512i h = _mm512_load_si512(pair + layout.high_of(block, group) +
+                                                    64 * static_cast<size_t>(i));
 #pragma GCC unroll 4
                 for (int j = 0; j < 4; ++j) {
                     const __m512i moved =
@@ -113,41 +110,40 @@ struct Unpacker {
 
     // s[0], m[0] for the block; s[1], m[1] for its second half where wide16.
     inline void scales(size_t block, __m512 s[2], __m512 m[2]) const {
-        const size_t sb = block / 8;
+        const uint8_t* c = pair + layout.scale_of(block, group);
+        const uint8_t* super = pair + layout.super_of(block, group);
         if constexpr (spec.scale == ScaleKind::f16) {
-            s[0] = half(scale + block * 32);
+            s[0] = half(c);
         } else if constexpr (spec.scale == ScaleKind::f16_min) {
-            s[0] = half(scale + block * 64);
-            m[0] = half(scale + block * 64 + 32);
+            s[0] = half(c);
+            m[0] = half(c + 32);
         } else if constexpr (spec.scale == ScaleKind::e8m0) {
             // 2^(e-128) as the bits of an f32; e < 2 gives the subnormals 2^-128, 2^-127
-            const __m512i e = _mm512_cvtepu8_epi32(
-                _mm_loadu_si128(reinterpret_cast<const __m128i*>(scale + block * 16)));
+            const __m512i e =
+                _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(c)));
             const __m512i normal = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
             const __m512i tiny = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
             s[0] = _mm512_castsi512_ps(_mm512_mask_mov_epi32(
                 normal, _mm512_cmplt_epu32_mask(e, _mm512_set1_epi32(2)), tiny));
         } else if constexpr (spec.scale == ScaleKind::k4) {
-            const uint8_t* c = scale + block * 32;
-            s[0] = _mm512_mul_ps(half(super + sb * 64), bytes_u(c));
-            m[0] = negated(_mm512_mul_ps(half(super + sb * 64 + 32), bytes_u(c + 16)));
+            s[0] = _mm512_mul_ps(half(super), bytes_u(c));
+            m[0] = negated(_mm512_mul_ps(half(super + 32), bytes_u(c + 16)));
         } else if constexpr (spec.scale == ScaleKind::k6) {
-            const uint8_t* c = scale + block * 32;
-            const __m512 d = half(super + sb * 32);
+            const __m512 d = half(super);
             s[0] = _mm512_mul_ps(d, bytes_s(c));
             s[1] = _mm512_mul_ps(d, bytes_s(c + 16));
         } else if constexpr (spec.scale == ScaleKind::k2) {
-            const __m512 d = half(super + sb * 64);
-            const __m512 dmin = half(super + sb * 64 + 32);
+            const __m512 d = half(super);
+            const __m512 dmin = half(super + 32);
             for (int h = 0; h < 2; ++h) {
-                const __m512i c = _mm512_cvtepu8_epi32(
-                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(scale + block * 32 + 16 * h)));
+                const __m512i x = _mm512_cvtepu8_epi32(
+                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(c + 16 * h)));
                 s[h] = _mm512_mul_ps(
-                    d, _mm512_cvtepi32_ps(_mm512_and_si512(c, _mm512_set1_epi32(15))));
-                m[h] = negated(_mm512_mul_ps(dmin, _mm512_cvtepi32_ps(_mm512_srli_epi32(c, 4))));
+                    d, _mm512_cvtepi32_ps(_mm512_and_si512(x, _mm512_set1_epi32(15))));
+                m[h] = negated(_mm512_mul_ps(dmin, _mm512_cvtepi32_ps(_mm512_srli_epi32(x, 4))));
             }
         } else if constexpr (spec.scale == ScaleKind::xs) {
-            s[0] = _mm512_mul_ps(half(super + sb * 32), bytes_s(scale + block * 16));
+            s[0] = _mm512_mul_ps(half(super), bytes_s(c));
         }
     }
 

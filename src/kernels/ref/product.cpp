@@ -54,11 +54,11 @@ void product_q8(DType type, const ProductArgs& p) {
     const PackedSpec& spec = packed_spec(type);
     const Q8Offsets at = q8_offsets(p.k);
     for (size_t c = 0; c < p.groups * group_columns; ++c) {
-        const uint8_t* group = p.weights + c / group_columns * p.group_bytes;
+        const uint8_t* pair = p.weights + c / pair_columns * p.pair_bytes;
         for (size_t r = 0; r < p.rows; ++r) p.out[r * p.out_stride + c] = 0.0f;
         for (size_t block = 0; block < p.k / 32; ++block) {
             ColumnBlock w;
-            column_block(type, group, c % group_columns, p.k, block, &w);
+            column_block(type, pair, c % pair_columns, block, &w);
             for (size_t r = 0; r < p.rows; ++r) {
                 float* out = p.out + r * p.out_stride + c;
                 *out = fold_block(spec, w, p.act + r * p.act_stride, at, block, *out);
@@ -77,7 +77,7 @@ float activation(ActFormat format, const uint8_t* row, size_t i) {
 void product_float(DType type, ActFormat format, const ProductArgs& p) {
     auto* weights = reinterpret_cast<float*>(p.scratch);  // one column
     for (size_t c = 0; c < p.groups * group_columns; ++c) {
-        unpack_column(type, p.weights + c / group_columns * p.group_bytes, c % group_columns, p.k,
+        unpack_column(type, p.weights + c / pair_columns * p.pair_bytes, c % pair_columns, p.k,
                       weights);
         for (size_t r = 0; r < p.rows; ++r) {
             const uint8_t* act = p.act + r * p.act_stride;

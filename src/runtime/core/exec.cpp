@@ -78,7 +78,7 @@ void run_embed(Exec& e, uint32_t step, uint32_t thread) {
         float* x = reinterpret_cast<float*>(buffer_row(e, s.out, row));
         const size_t token = static_cast<size_t>(e.batch.tokens[row]);
         if (s.table_packed)
-            s.unpack_column(s.table_type, s.table + token / 16 * s.table_stride, token % 16,
+            s.unpack_column(s.table_type, s.table + token / 32 * s.table_stride, token % 32,
                             s.width, x);
         else
             s.dequantize(s.table_type, s.table + token * s.table_stride, s.width, x);

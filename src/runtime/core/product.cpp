@@ -1,4 +1,5 @@
-// Product steps: tiles of column groups, claimed by threads; epilogues on the tile just computed.
+// Product steps: tiles of column groups, an even count from a pair's first on, claimed by threads;
+// epilogues on the tile just computed.
 //
 // Each thread goes through a stretch of its own (TileClaims): it reads one part of memory in order,
 // and tiles next to each other, whose outputs share cache lines, are not computed at the same time.
@@ -27,12 +28,11 @@ struct Operand {
     uint32_t rows;
 };
 
-void multiply(const Exec& e, const LoweredStep& s, const Segment& g, uint32_t group,
-              uint32_t groups, const Operand& a, const Scratch& scratch, float* out,
-              size_t out_stride) {
+void multiply(const Exec& e, const LoweredStep& s, const Segment& g, uint32_t pair, uint32_t groups,
+              const Operand& a, const Scratch& scratch, float* out, size_t out_stride) {
     ProductArgs p{};
-    p.weights = g.packed + group * g.group_bytes;
-    p.group_bytes = g.group_bytes;
+    p.weights = g.packed + pair * g.pair_bytes;
+    p.pair_bytes = g.pair_bytes;
     p.groups = groups;
     p.k = s.k;
     p.act = a.act;
@@ -49,7 +49,7 @@ void store_tile(const Exec& e, const LoweredStep& s, const Segment& g, uint32_t 
                 uint32_t groups, const Operand& a, const Scratch& scratch) {
     const size_t stride = buffer_stride(e, s.out) / 4;
     float* out = reinterpret_cast<float*>(buffer_row(e, s.out, 0)) + g.out_column + group * 16;
-    multiply(e, s, g, group, groups, a, scratch, out, stride);
+    multiply(e, s, g, group / 2, groups, a, scratch, out, stride);
     if (g.bias == nullptr && s.softcap == 0.0f) return;
     const uint32_t first = group * 16;
     const uint32_t columns = g.n - first < groups * 16 ? g.n - first : groups * 16;
@@ -59,8 +59,8 @@ void store_tile(const Exec& e, const LoweredStep& s, const Segment& g, uint32_t 
     }
 }
 
-// Gate and up are interleaved by column group (gate 0, up 0, gate 1, up 1, ...) where they have one
-// type, so that a tile is one stretch of memory and one product; else they are two products.
+// Where gate and up have one type, a pair is a group of each (gate 0, up 0; gate 1, up 1; ...), so
+// that a tile is one stretch of memory and one product; else they are two products.
 void glu_tile(const Exec& e, const LoweredStep& s, uint32_t group, uint32_t groups,
               const Operand& a, const Scratch& scratch) {
     const size_t stride = 2 * groups * 16;
@@ -68,10 +68,10 @@ void glu_tile(const Exec& e, const LoweredStep& s, uint32_t group, uint32_t grou
     const uint32_t step = s.interleaved ? 32 : 16;  // from one gate group to the next in the tile
     const uint32_t up = s.interleaved ? 16 : groups * 16;
     if (s.interleaved) {
-        multiply(e, s, s.segment[0], 2 * group, 2 * groups, a, scratch, tile, stride);
+        multiply(e, s, s.segment[0], group, 2 * groups, a, scratch, tile, stride);
     } else {
-        multiply(e, s, s.segment[0], group, groups, a, scratch, tile, stride);
-        multiply(e, s, s.segment[1], group, groups, a, scratch, tile + up, stride);
+        multiply(e, s, s.segment[0], group / 2, groups, a, scratch, tile, stride);
+        multiply(e, s, s.segment[1], group / 2, groups, a, scratch, tile + up, stride);
     }
     const uint32_t n = s.segment[0].n;
     const uint32_t first = group * 16;
