@@ -98,17 +98,26 @@ static inline void integer_sums(const Weights& weights, const ActRows& act, size
     }
 }
 
-// f += i * ws * as, then f += min * fsum, for scale block n.
+// f += i * ws * as, then f += min * fsum, for scale block n. Where a scale covers 16 k, the first
+// of a block's two sums waits in `t`, scaled, for the second: f += (i0 * ws0 + i1 * ws1) * as.
 template <DType T, int R, int C>
 static inline void fold(const __m256i acc[R][C], const __m256 s[C], const __m256 m[C],
-                        const ActRows& act, size_t n, __m256 f[R][C]) {
+                        const ActRows& act, size_t n, size_t part, __m256 t[R][C], __m256 f[R][C]) {
     using U = Unpacker<T>;
     const size_t fsum_at = U::wide16 ? act.at.fsum16 : act.at.fsum;
+    const bool first = U::wide16 && part == 0;
     for (int r = 0; r < R; ++r) {
         const __m256 as = broadcast_f32(act(r) + act.at.scale + 4 * (U::wide16 ? n / 2 : n));
-        for (int c = 0; c < C; ++c)
-            f[r][c] =
-                _mm256_fmadd_ps(_mm256_cvtepi32_ps(acc[r][c]), _mm256_mul_ps(s[c], as), f[r][c]);
+        for (int c = 0; c < C; ++c) {
+            const __m256 sum = _mm256_cvtepi32_ps(acc[r][c]);
+            if (first) {
+                t[r][c] = _mm256_mul_ps(sum, s[c]);
+            } else if (U::wide16) {
+                f[r][c] = _mm256_fmadd_ps(_mm256_fmadd_ps(sum, s[c], t[r][c]), as, f[r][c]);
+            } else {
+                f[r][c] = _mm256_fmadd_ps(sum, _mm256_mul_ps(s[c], as), f[r][c]);
+            }
+        }
         if constexpr (U::has_min) {
             const __m256 fsum = broadcast_f32(act(r) + fsum_at + 4 * n);
             for (int c = 0; c < C; ++c) f[r][c] = _mm256_fmadd_ps(m[c], fsum, f[r][c]);
@@ -137,12 +146,13 @@ static inline void stream_one(const ProductArgs& p, size_t pair) {
                     __m256 s[2], m[2];
                     u.quads(i, half, v);
                     u.scales(i, half, s, m);
+                    __m256 t[1][1] = {};
                     for (size_t part = 0; part < parts; ++part) {
                         const size_t n = (b0 + i) * parts + part;
                         __m256i acc[1][1];
                         integer_sums<T, 1, 1>([&](size_t j, int) { return v[4 * part + j]; }, act,
                                               n, acc);
-                        fold<T, 1, 1>(acc, s + part, m + part, act, n, f[g][half]);
+                        fold<T, 1, 1>(acc, s + part, m + part, act, n, part, t, f[g][half]);
                     }
                 }
             }
@@ -180,6 +190,7 @@ static inline void stream_rows(const ProductArgs& p, size_t group) {
                 if constexpr (U::has_min) m[part][half] = hm[part];
             }
         }
+        __m256 t[R][2] = {};
         __asm__("" ::: "memory");  // the buffer stays one: 16 vectors of codes fit no registers
         for (size_t part = 0; part < parts; ++part) {
             __m256i acc[R][2];
@@ -188,7 +199,7 @@ static inline void stream_rows(const ProductArgs& p, size_t group) {
                     return U::load(codes + 256 * part + 64 * j + 32 * static_cast<size_t>(c));
                 },
                 act, b * parts + part, acc);
-            fold<T, R, 2>(acc, s[part], m[part], act, b * parts + part, f);
+            fold<T, R, 2>(acc, s[part], m[part], act, b * parts + part, part, t, f);
         }
     }
     for (int r = 0; r < R; ++r) {
@@ -251,21 +262,26 @@ __attribute__((noinline)) static void panel_tile(const Panel& panel, const uint8
     using U = Unpacker<T>;
     constexpr size_t parts = U::wide16 ? 2 : 1;
     const ActRows act{rows, p.act_stride, q8_offsets(p.k)};
-    __m256 f[R][2];
+    __m256 f[R][2], t[R][2] = {};
     for (int r = 0; r < R; ++r) f[r][0] = f[r][1] = _mm256_setzero_ps();
     const uint8_t* codes = panel.codes;
-    for (size_t n = 0; n < p.k / 32 * parts; ++n, codes += 512 / parts) {
-        __m256i acc[R][2];
-        integer_sums<T, R, 2>(
-            [&](size_t j, int c) { return U::load(codes + 64 * j + 32 * static_cast<size_t>(c)); },
-            act, n, acc);
-        __m256 s[2], m[2];
-        for (size_t c = 0; c < 2; ++c) {
-            s[c] = _mm256_load_ps(panel.scales + n * 16 + 8 * c);
-            if constexpr (U::has_min) m[c] = _mm256_load_ps(panel.mins + n * 16 + 8 * c);
+    for (size_t b = 0; b < p.k / 32; ++b)
+#pragma GCC unroll 2
+        for (size_t part = 0; part < parts; ++part, codes += 512 / parts) {
+            const size_t n = b * parts + part;
+            __m256i acc[R][2];
+            integer_sums<T, R, 2>(
+                [&](size_t j, int c) {
+                    return U::load(codes + 64 * j + 32 * static_cast<size_t>(c));
+                },
+                act, n, acc);
+            __m256 s[2], m[2];
+            for (size_t c = 0; c < 2; ++c) {
+                s[c] = _mm256_load_ps(panel.scales + n * 16 + 8 * c);
+                if constexpr (U::has_min) m[c] = _mm256_load_ps(panel.mins + n * 16 + 8 * c);
+            }
+            fold<T, R, 2>(acc, s, m, act, n, part, t, f);
         }
-        fold<T, R, 2>(acc, s, m, act, n, f);
-    }
     for (int r = 0; r < R; ++r) {
         _mm256_storeu_ps(out + static_cast<size_t>(r) * p.out_stride, f[r][0]);
         _mm256_storeu_ps(out + static_cast<size_t>(r) * p.out_stride + 8, f[r][1]);

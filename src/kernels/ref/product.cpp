@@ -37,15 +37,18 @@ float fold_block(const PackedSpec& spec, const ColumnBlock& w, const uint8_t* ac
     for (size_t i = 0; i < 32; ++i)
         sum[i / 16] += w.value[i] * static_cast<int8_t>(act[32 * block + i]);
     const float as = f32_at(act + at.scale + 4 * block);
+    const auto minimum = [&](size_t h, size_t fsum) {
+        if (spec.has_min) f = __builtin_fmaf(w.min[h], f32_at(act + fsum), f);
+    };
     if (spec.wide16) {
-        for (size_t h = 0; h < 2; ++h) {
-            f = __builtin_fmaf(static_cast<float>(sum[h]), w.scale[h] * as, f);
-            if (spec.has_min)
-                f = __builtin_fmaf(w.min[h], f32_at(act + at.fsum16 + 4 * (2 * block + h)), f);
-        }
+        const float t = __builtin_fmaf(static_cast<float>(sum[1]), w.scale[1],
+                                       static_cast<float>(sum[0]) * w.scale[0]);
+        minimum(0, at.fsum16 + 8 * block);
+        f = __builtin_fmaf(t, as, f);
+        minimum(1, at.fsum16 + 8 * block + 4);
     } else {
         f = __builtin_fmaf(static_cast<float>(sum[0] + sum[1]), w.scale[0] * as, f);
-        if (spec.has_min) f = __builtin_fmaf(w.min[0], f32_at(act + at.fsum + 4 * block), f);
+        minimum(0, at.fsum + 4 * block);
     }
     return f;
 }
