@@ -226,11 +226,12 @@ static inline void panel_groups(const ProductArgs& p, size_t group) {
     const uint8_t* packed = p.weights + group / 2 * p.pair_bytes;
     for (size_t b0 = 0; b0 < nb; b0 += chunk) {
         const size_t n = nb - b0 < chunk ? nb - b0 : chunk;
-        // What the next chunk, or the next pair's first, is unpacked from.
+        // What is unpacked next, or where chunks are short, after that: a memory latency ahead.
         const size_t bytes = p.prefetch_bytes == 0 ? 0 : n / U::layout.blocks * U::layout.bytes;
         packed += bytes;
-        panel_rows<U::wide16, U::has_min, G>(unpack_panel<T, G>(p, group, b0, n), p,
-                                             p.out + group * 16, packed, bytes / 64);
+        panel_rows<U::wide16, U::has_min, G>(
+            unpack_panel<T, G>(p, group, b0, n), p, p.out + group * 16,
+            packed + (p.rows < whole_rows ? bytes : 0), bytes / 64);
     }
 }
 
