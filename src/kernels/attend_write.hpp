@@ -2,8 +2,10 @@
 // Freestanding.
 //
 // A position is one lane of every K row, so its elements lie 64 bytes apart: stores, not
-// arithmetic, are the cost, and wider registers would not help. bf16 rounds to nearest even; f16
-// likewise, after clamping to +-65504, because an infinity in V would turn masked keys into NaN (0
+// arithmetic, are the cost, and wider registers would not help; they do for the 16 positions of a
+// key group, which fill whole lines (avx512/attend_write_group.hpp, with these bits). bf16 rounds
+// to nearest even; f16 likewise, after clamping to +-65504, because an infinity in V would turn
+// masked keys into NaN (0
 // * inf); int8 has one scale a vector, absmax / 127, and rounds to nearest even.
 #pragma once
 
@@ -87,6 +89,13 @@ static inline void kv_write(uint8_t* page, KvType type, uint32_t head_dim, uint3
         default:
             return kv_write_as<KvType::int8>(page, head_dim, slot, k, v);
     }
+}
+
+static inline void kv_write_group(uint8_t* page, KvType type, uint32_t head_dim, uint32_t group,
+                                  const float* k, size_t k_stride, const float* v,
+                                  size_t v_stride) {
+    for (uint32_t i = 0; i < 16; ++i)
+        kv_write(page, type, head_dim, 16 * group + i, k + i * k_stride, v + i * v_stride);
 }
 
 }  // namespace ridge

@@ -97,12 +97,31 @@ struct Answer {
     std::vector<float> m, l, o;  // o: [n_q][padded]
 };
 
+// n queries as span takes them: rounded where pages are paired, padded with zeros.
+void as_span_takes(const AttendKernels& kernels, const Problem& p, const float* q, uint32_t n,
+                   uint8_t* out) {
+    Guarded<float> scratch(p.padded);
+    HeadArgs args{};
+    args.x = q;
+    args.x_stride = p.head_dim;
+    args.rows = n;
+    args.heads = 1;
+    args.head_dim = p.head_dim;
+    args.scale = 1.0f;
+    args.bf16 = kv_paired(p.type);
+    args.out = out;
+    args.scratch = scratch.data();
+    kernels.heads(args);
+}
+
 // Queries [first, first + n) of the problem in one call.
 Answer run(const AttendKernels& kernels, const Problem& p, uint32_t first, uint32_t n) {
     Guarded<float> m(n), l(n), o(n * p.padded);
     Guarded<uint8_t> scratch((attend_scratch_bytes(p.head_dim) + 63) / 64 * 64);
-    const Guarded<float> q(
+    const Guarded<float> floats(
         std::vector<float>(p.q.data() + first * p.head_dim, p.q.data() + (first + n) * p.head_dim));
+    Guarded<uint8_t> q(n * p.padded * (kv_paired(p.type) ? 2 : 4));
+    as_span_takes(kernels, p, floats.data(), n, q.data());
     const Guarded<uint16_t> lo(
         std::vector<uint16_t>(p.lo.begin() + first, p.lo.begin() + first + n));
     const Guarded<uint16_t> hi(
@@ -112,7 +131,6 @@ Answer run(const AttendKernels& kernels, const Problem& p, uint32_t first, uint3
     args.type = p.type;
     args.head_dim = p.head_dim;
     args.q = q.data();
-    args.q_stride = p.head_dim;
     args.n_q = n;
     args.lo = lo.data();
     args.hi = hi.data();
@@ -269,6 +287,98 @@ TEST(AttendKernels, WriteFillsTheLayoutAndNothingElse) {
             EXPECT_LE(live, 2 * kv_span * dim * element);
         }
     });
+}
+
+TEST(AttendKernels, AGroupIsWrittenAsItsPositions) {
+    for_every([&](const AttendKernels& kernels, KvType type, uint32_t dim) {
+        for (uint32_t group : {0u, 3u, 15u})
+            for (float size : {30.0f, 1e5f, 1e-32f}) {
+                const size_t stride = dim + 5;
+                std::vector<float> k = normal_floats(15 * stride + dim, 23, size);
+                std::vector<float> v = normal_floats(15 * stride + dim, 24, size);
+                std::fill_n(k.begin(), dim, 0.0f);
+                std::fill_n(v.begin() + static_cast<ptrdiff_t>(stride), dim, 0.0f);
+                std::vector<uint8_t> one_by_one(kv_page_bytes(type, dim), 0);
+                for (uint32_t i = 0; i < 16; ++i)
+                    kernels.write(one_by_one.data(), type, dim, 16 * group + i, &k[i * stride],
+                                  &v[i * stride]);
+                Guarded<uint8_t> at_once(kv_page_bytes(type, dim));
+                std::memset(at_once.data(), 0, at_once.size());
+                const Guarded<float> keys(k);
+                const Guarded<float> values(v);
+                kernels.write_group(at_once.data(), type, dim, group, keys.data(), stride,
+                                    values.data(), stride);
+                EXPECT_EQ(one_by_one, at_once.copy()) << "group " << group << ", size " << size;
+            }
+    });
+}
+
+// Norm, rotation and scale against double precision, whole heads, and against themselves one by
+// one; bf16 is the f32 answer rounded.
+TEST(AttendKernels, HeadsAreNormedRotatedAndScaled) {
+    for (const KernelSet* set : test::supported_sets())
+        for (uint32_t dim : head_dims)
+            for (bool with_norm : {false, true})
+                for (uint32_t n_rot : {0u, dim / 4 * 2, dim / 2 * 2}) {
+                    SCOPED_TRACE(std::string(set->name) + ", head dimension " +
+                                 std::to_string(dim) + ", rotated " + std::to_string(n_rot) +
+                                 (with_norm ? ", normed" : ""));
+                    const uint32_t rows = 5, heads = 3;
+                    const size_t stride = heads * dim + 7, padded = kv_padded(dim);
+                    const Guarded<float> x(normal_floats((rows - 1) * stride + heads * dim, 25));
+                    const Guarded<float> norm(normal_floats(dim, 26));
+                    const Guarded<float> table(normal_floats(rows * n_rot + 1, 27));
+                    Guarded<float> scratch(padded);
+                    HeadArgs args{};
+                    args.x = x.data();
+                    args.x_stride = stride;
+                    args.rows = rows;
+                    args.heads = heads;
+                    args.head_dim = dim;
+                    args.norm = with_norm ? norm.data() : nullptr;
+                    args.epsilon = 1e-5f;
+                    args.cos_sin = table.data();
+                    args.n_rot = n_rot;
+                    args.scale = 0.125f;
+                    args.scratch = scratch.data();
+                    Guarded<float> out(rows * heads * padded);
+                    args.out = out.data();
+                    set->attend->heads(args);
+                    Guarded<uint16_t> rounded(rows * heads * padded);
+                    args.out = rounded.data();
+                    args.bf16 = true;
+                    set->attend->heads(args);
+                    for (size_t i = 0; i < rounded.size(); ++i)
+                        ASSERT_EQ(bf16_from_f32(out[i]), rounded[i]);
+                    args.bf16 = false;
+                    args.rows = args.heads = 1;
+                    Guarded<float> alone(padded);
+                    args.out = alone.data();
+                    for (size_t i = 0; i < rows * heads; ++i) {
+                        const size_t row = i / heads;
+                        args.x = x.data() + row * stride + i % heads * dim;
+                        args.cos_sin = table.data() + row * n_rot;
+                        set->attend->heads(args);
+                        ASSERT_EQ(0, std::memcmp(alone.data(), &out[i * padded], 4 * padded));
+                        std::vector<double> y(args.x, args.x + dim);
+                        double sum = 0.0;
+                        for (double d : y) sum += d * d;
+                        if (with_norm)
+                            for (size_t d = 0; d < dim; ++d)
+                                y[d] *= static_cast<double>(norm[d]) / std::sqrt(sum / dim + 1e-5);
+                        for (size_t d = 0; d < n_rot / 2; ++d) {
+                            const auto c = static_cast<double>(args.cos_sin[d]);
+                            const auto s = static_cast<double>(args.cos_sin[n_rot / 2 + d]);
+                            const double a = y[d], b = y[n_rot / 2 + d];
+                            y[d] = a * c - b * s;
+                            y[n_rot / 2 + d] = b * c + a * s;
+                        }
+                        for (size_t d = 0; d < padded; ++d)
+                            ASSERT_NEAR(d < dim ? 0.125 * y[d] : 0.0, static_cast<double>(alone[d]),
+                                        2e-6)
+                                << "head " << i << ", dimension " << d;
+                    }
+                }
 }
 
 TEST(AttendKernels, F16CacheSaturatesInsteadOfHoldingInfinity) {

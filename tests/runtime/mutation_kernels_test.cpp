@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/half.hpp"
 #include "base/quant_blocks.hpp"
 #include "format/quantize.hpp"
 #include "kernels/kernel_inputs.hpp"
@@ -199,8 +200,9 @@ class FlippedBitInAttention : public testing::TestWithParam<int> {
         a.page = page;
         a.type = type;
         a.head_dim = dim;
-        a.q = q_.data();
-        a.q_stride = dim;
+        std::vector<uint16_t> rounded;
+        for (const float q : q_) rounded.push_back(bf16_from_f32(q));
+        a.q = kv_paired(type) ? static_cast<const void*>(rounded.data()) : q_.data();
         a.n_q = 1;
         a.lo = &from;
         a.hi = &to;

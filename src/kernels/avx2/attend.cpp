@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/attend_heads.hpp"
 #include "kernels/attend_write.hpp"
 #include "kernels/avx2/rows_math.hpp"
 #include "kernels/avx2/set.hpp"
@@ -183,22 +184,10 @@ void attend_all(const AttendArgs& a, const Operands& x) {
     }
 }
 
-void queries_to_bf16(const AttendArgs& a, uint8_t* out, size_t stride) {
-    for (uint32_t i = 0; i < a.n_q; ++i)
-        for (size_t d = 0; d < a.head_dim; d += 16) {
-            const float* q = a.q + i * a.q_stride + d;
-            const size_t left = a.head_dim - d;
-            const __m256 low = load(q, left);
-            const __m256 high = left > 8 ? load(q + 8, left - 8) : _mm256_setzero_ps();
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i * stride + 2 * d),
-                                packed(bf16_lanes(low), bf16_lanes(high)));
-        }
-}
-
 void span(const AttendArgs& a) {
     Operands x{};
-    x.q = reinterpret_cast<const uint8_t*>(a.q);
-    x.q_stride = a.q_stride * sizeof(float);
+    x.q = static_cast<const uint8_t*>(a.q);
+    x.q_stride = kv_padded(a.head_dim) * (kv_paired(a.type) ? sizeof(uint16_t) : sizeof(float));
     x.k = a.page;
     x.v = a.page + kv_v_offset(a.type, a.head_dim);
     uint8_t* free = a.scratch;
@@ -208,10 +197,6 @@ void span(const AttendArgs& a) {
     free += tile_rows * kv_span * sizeof(uint16_t);
     if (a.type == KvType::f32) return attend_all<FloatPages<float>>(a, x);
     if (a.type == KvType::f16) return attend_all<FloatPages<uint16_t>>(a, x);
-    const size_t stride = kv_padded(a.head_dim) * 2;
-    queries_to_bf16(a, free, stride);
-    x.q = free;
-    x.q_stride = stride;
     if (a.type == KvType::bf16) return attend_all<Bf16Pages>(a, x);
     x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
     x.v_scale = x.k_scale + kv_span;
@@ -240,8 +225,12 @@ void finish(float l, const float* o, float* out, size_t n) {
         store(out + i, n - i, _mm256_and_ps(live, _mm256_mul_ps(load(o + i, n - i), inverse)));
 }
 
+void heads(const HeadArgs& a) {
+    heads_by_rows(row_kernels, a);
+}
+
 }  // namespace
 
-const AttendKernels attend_kernels = {"avx2", span, merge, finish, kv_write};
+const AttendKernels attend_kernels = {"avx2", heads, span, merge, finish, kv_write, kv_write_group};
 
 }  // namespace ridge::avx2

@@ -22,7 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/attend_write.hpp"
+#include "kernels/avx512/attend_heads.hpp"
+#include "kernels/avx512/attend_write_group.hpp"
 #include "kernels/avx512/rows_math.hpp"
 #include "kernels/avx512/set.hpp"
 #include "kernels/avx512/tile_bf16.hpp"
@@ -195,16 +196,6 @@ void attend_all(const AttendArgs& a, const Operands& x) {
     }
 }
 
-void queries_to_bf16(const AttendArgs& a, uint8_t* out, size_t stride) {
-    for (uint32_t i = 0; i < a.n_q; ++i)
-        for (size_t d = 0; d < a.head_dim; d += 16) {
-            const __m512 q =
-                _mm512_maskz_loadu_ps(tail_mask(a.head_dim - d), a.q + i * a.q_stride + d);
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i * stride + 2 * d),
-                                (__m256i)_mm512_cvtneps_pbh(q));
-        }
-}
-
 // n is a multiple of 32.
 void bytes_to_bf16(const uint8_t* in, size_t n, uint8_t* out) {
     for (size_t i = 0; i < n; i += 32) _mm512_storeu_si512(out + 2 * i, bf16_of_bytes(in + i));
@@ -235,8 +226,8 @@ void convert_int8(const AttendArgs& a, uint8_t* scratch, Operands& x) {
 
 void span(const AttendArgs& a) {
     Operands x{};
-    x.q = reinterpret_cast<const uint8_t*>(a.q);
-    x.q_stride = a.q_stride * sizeof(float);
+    x.q = static_cast<const uint8_t*>(a.q);
+    x.q_stride = kv_padded(a.head_dim) * (kv_paired(a.type) ? sizeof(uint16_t) : sizeof(float));
     x.k = a.page;
     x.v = a.page + kv_v_offset(a.type, a.head_dim);
     uint8_t* free = a.scratch;
@@ -246,15 +237,11 @@ void span(const AttendArgs& a) {
     free += tile_rows * kv_span * sizeof(uint16_t);
     if (a.type == KvType::f32) return attend_all<FloatPages<float>>(a, x);
     if (a.type == KvType::f16) return attend_all<FloatPages<uint16_t>>(a, x);
-    const size_t stride = kv_padded(a.head_dim) * 2;
-    queries_to_bf16(a, free, stride);
-    x.q = free;
-    x.q_stride = stride;
     if (a.type == KvType::bf16) return attend_all<Bf16Pages>(a, x);
     x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
     x.v_scale = x.k_scale + kv_span;
     if (a.n_q <= tile_rows) return attend_all<Int8Pages>(a, x);
-    convert_int8(a, free + attend_max_queries * stride, x);
+    convert_int8(a, free, x);
     attend_all<ConvertedPages>(a, x);
 }
 
@@ -287,6 +274,6 @@ void finish(float l, const float* o, float* out, size_t n) {
 
 }  // namespace
 
-const AttendKernels attend_kernels = {"avx512", span, merge, finish, kv_write};
+const AttendKernels attend_kernels = {"avx512", heads, span, merge, finish, kv_write, write_group};
 
 }  // namespace ridge::avx512

@@ -1,11 +1,12 @@
 // Attention over one span in plain C++: the oracle of the vector sets. Freestanding.
 //
 // For each query: scores by one dot product a visible key, their maximum, p = exp(s - max), and the
-// weighted sum of values, key after key. With bf16 and int8 pages q and p are rounded to bf16 as
-// the vector sets round them; l then sums the rounded p (bf16) or, where p takes the value's scale
+// weighted sum of values, key after key. With bf16 and int8 pages p is rounded to bf16 as
+// the vector sets round it; l then sums the rounded p (bf16) or, where p takes the value's scale
 // before rounding (int8), the p themselves. Only visible keys are read. Scores and p live in
 // scratch.
 #include "base/half.hpp"
+#include "kernels/attend_heads.hpp"
 #include "kernels/attend_write.hpp"
 #include "kernels/ref/rows_math.hpp"
 #include "kernels/ref/set.hpp"
@@ -34,6 +35,12 @@ size_t v_index(KvType type, uint32_t head_dim, size_t key, size_t d) {
     return key / pack * kv_padded(head_dim) * pack + d * pack + key % pack;
 }
 
+float query(const AttendArgs& a, uint32_t i, uint32_t d) {
+    const size_t at = i * kv_padded(a.head_dim) + d;
+    return kv_paired(a.type) ? f32_from_bf16(static_cast<const uint16_t*>(a.q)[at])
+                             : static_cast<const float*>(a.q)[at];
+}
+
 float rounded(KvType type, float v) {
     return kv_paired(type) ? f32_from_bf16(bf16_from_f32(v)) : v;
 }
@@ -48,7 +55,6 @@ float page_scale(const AttendArgs& a, size_t key, bool of_value) {
 void span_of_one(const AttendArgs& a, uint32_t i) {
     const uint32_t lo = a.lo[i];
     const uint32_t hi = a.hi[i];
-    const float* q = a.q + i * a.q_stride;
     float* o = a.o + i * a.o_stride;
     auto* p = reinterpret_cast<float*>(a.scratch);
     for (size_t d = 0; d < kv_padded(a.head_dim); ++d) o[d] = 0.0f;
@@ -56,8 +62,7 @@ void span_of_one(const AttendArgs& a, uint32_t i) {
     for (uint32_t key = lo; key < hi; ++key) {
         float s = 0.0f;
         for (uint32_t d = 0; d < a.head_dim; ++d)
-            s += rounded(a.type, q[d]) *
-                 element(a.page, a.type, k_index(a.type, a.head_dim, key, d));
+            s += query(a, i, d) * element(a.page, a.type, k_index(a.type, a.head_dim, key, d));
         p[key] = s * page_scale(a, key, false);
         if (p[key] > m) m = p[key];
     }
@@ -94,8 +99,12 @@ void finish(float l, const float* o, float* out, size_t n) {
     for (size_t i = 0; i < n; ++i) out[i] = l == 0.0f ? 0.0f : o[i] * inverse;
 }
 
+void heads(const HeadArgs& a) {
+    heads_by_rows(row_kernels, a);
+}
+
 }  // namespace
 
-const AttendKernels attend_kernels = {"ref", span, merge, finish, kv_write};
+const AttendKernels attend_kernels = {"ref", heads, span, merge, finish, kv_write, kv_write_group};
 
 }  // namespace ridge::ref

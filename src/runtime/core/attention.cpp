@@ -2,10 +2,11 @@
 // output), and spans are merged in order: whichever way a batch is cut up, the arithmetic of a
 // query is the same.
 //
-// Small batches (decode): a task is (run, kv head, span). It rotates the run's queries of that head
-// for itself, writes the keys and values that fall into its span (no other task touches them) and
-// leaves a partial result; whoever finishes a head's last span merges. Large batches (prefill):
-// `rotate` has filled the cache; a task is (run, kv head, tile of queries) over all its spans.
+// Small batches (decode): a task is (run, kv head, span). It prepares the run's queries of that
+// head for itself, writes the keys and values that fall into its span (no other task touches them)
+// and leaves a partial result; whoever finishes a head's last span merges. Large batches (prefill):
+// `rotate` has filled the cache, whole key groups at a time; a task is (run, kv head, tile of
+// queries) over all its spans, and prepares its queries, which no other task needs.
 #include "runtime/core/exec.hpp"
 
 namespace ridge {
@@ -33,29 +34,49 @@ uint32_t first_key(const LoweredStep& s, uint32_t position) {
     return s.window != 0 && position + 1 > s.window ? position + 1 - s.window : 0;
 }
 
-// Head norm and rotation of one head, in place.
-void rotate_head(const Exec& e, const LoweredStep& s, float* x, const float* norm,
-                 uint32_t position) {
-    if (norm != nullptr) e.row->rms_norm(x, norm, s.head_dim, s.epsilon, x);
-    if (s.n_rot != 0)
-        e.row->rope(x, e.rope[s.rope_table] + static_cast<size_t>(position) * s.n_rot, s.n_rot);
-}
-
 const float* column(const Exec& e, const LoweredStep& s, uint32_t row, uint32_t first,
                     uint32_t head) {
     return reinterpret_cast<const float*>(buffer_row(e, s.qkv, row)) + first + head * s.head_dim;
 }
-float* column_rw(const Exec& e, const LoweredStep& s, uint32_t row, uint32_t first, uint32_t head) {
-    return reinterpret_cast<float*>(buffer_row(e, s.qkv, row)) + first + head * s.head_dim;
+
+// Norm, rotation and scale of `heads` heads from x on, rows `row` .. row + n_rows - 1 of a run.
+void prepare_heads(const Exec& e, const LoweredStep& s, const Run& run, uint32_t row,
+                   uint32_t n_rows, const float* x, uint32_t heads, const float* norm, float scale,
+                   bool bf16, void* out, float* scratch) {
+    HeadArgs a{};
+    a.x = x;
+    a.x_stride = buffer_stride(e, s.qkv) / sizeof(float);
+    a.rows = n_rows;
+    a.heads = heads;
+    a.head_dim = s.head_dim;
+    a.norm = norm;
+    a.epsilon = s.epsilon;
+    a.n_rot = s.n_rot;
+    if (s.n_rot != 0)
+        a.cos_sin = e.rope[s.rope_table] + static_cast<size_t>(run.pos0 + row) * s.n_rot;
+    a.scale = scale;
+    a.bf16 = bf16;
+    a.out = out;
+    a.scratch = scratch;
+    e.attend->heads(a);
 }
 
 // Working memory of a task behind the kernel's own scratch.
 struct Task {
-    float *q, *o, *part, *key;
+    void* q;  // as span takes it
+    float *o, *part, *key;
     float *m, *l, *part_m, *part_l;
     uint16_t *lo, *hi;
     uint8_t* kernel;
 };
+
+// Queries of a run's rows that share a kv head, as span takes them.
+void prepare_queries(const Exec& e, const LoweredStep& s, const Run& run, uint32_t row,
+                     uint32_t n_rows, uint32_t head, const Task& t) {
+    const uint32_t group = group_size(s);
+    prepare_heads(e, s, run, row, n_rows, column(e, s, run.row0 + row, s.q_column, head * group),
+                  group, s.norm, s.scale, kv_paired(e.cache.type), t.q, t.key);
+}
 
 Task task_memory(const LoweredStep& s, uint8_t* memory) {
     const size_t padded = kv_padded(s.head_dim);
@@ -101,7 +122,6 @@ void attend_span(const Exec& e, const LoweredStep& s, const Run& run, uint32_t r
     a.type = e.cache.type;
     a.head_dim = s.head_dim;
     a.q = t.q;
-    a.q_stride = padded;
     a.n_q = n_rows * group;
     a.lo = t.lo;
     a.hi = t.hi;
@@ -136,27 +156,25 @@ SpanRange spans_of(const LoweredStep& s, const Run& run) {
     return {first, (run.pos0 + run.n_rows - 1) / kv_span - first + 1};
 }
 
+// Key and value of one row and kv head into the cache.
+void write_position(const Exec& e, const LoweredStep& s, const Run& run, uint32_t row,
+                    uint32_t head, const Task& t) {
+    const uint32_t position = run.pos0 + row;
+    prepare_heads(e, s, run, row, 1, column(e, s, run.row0 + row, s.k_column, head), 1, s.k_norm,
+                  1.0f, false, t.part, t.key);
+    e.attend->write(page_of(e, s, run, position / kv_span, head), e.cache.type, s.head_dim,
+                    position % kv_span, t.part, column(e, s, run.row0 + row, s.v_column, head));
+}
+
 void small_task(Exec& e, const LoweredStep& s, const Run& run, uint32_t run_index, uint32_t head,
                 SpanRange spans, uint32_t span_index, float* base, const Task& t) {
     const uint32_t group = group_size(s);
     const size_t padded = kv_padded(s.head_dim);
     const uint32_t span = spans.first + span_index;
     const uint32_t n_q = run.n_rows * group;
-    for (uint32_t i = 0; i < run.n_rows; ++i) {
-        const uint32_t row = run.row0 + i;
-        const uint32_t position = run.pos0 + i;
-        for (uint32_t g = 0; g < group; ++g) {
-            float* q = t.q + (i * group + g) * padded;
-            __builtin_memcpy(q, column(e, s, row, s.q_column, head * group + g), s.head_dim * 4ull);
-            rotate_head(e, s, q, s.norm, position);
-            e.row->scale(q, s.scale, s.head_dim);
-        }
-        if (position / kv_span != span) continue;
-        __builtin_memcpy(t.key, column(e, s, row, s.k_column, head), s.head_dim * 4ull);
-        rotate_head(e, s, t.key, s.k_norm, position);
-        e.attend->write(page_of(e, s, run, span, head), e.cache.type, s.head_dim,
-                        position % kv_span, t.key, column(e, s, row, s.v_column, head));
-    }
+    prepare_queries(e, s, run, 0, run.n_rows, head, t);
+    for (uint32_t i = 0; i < run.n_rows; ++i)
+        if ((run.pos0 + i) / kv_span == span) write_position(e, s, run, i, head, t);
     const size_t part = partial_floats(s, n_q);
     float* mine = base + (static_cast<size_t>(head) * spans.count + span_index) * part;
     attend_span(e, s, run, 0, run.n_rows, head, span, t, mine, mine + n_q, mine + 2 * n_q);
@@ -201,11 +219,7 @@ void large_task(Exec& e, const LoweredStep& s, const Run& run, uint32_t head, ui
     const uint32_t group = group_size(s);
     const size_t padded = kv_padded(s.head_dim);
     const uint32_t n_q = n_rows * group;
-    for (uint32_t i = 0; i < n_q; ++i)
-        __builtin_memcpy(
-            t.q + i * padded,
-            column(e, s, run.row0 + row + i / group, s.q_column, head * group + i % group),
-            s.head_dim * 4ull);
+    prepare_queries(e, s, run, row, n_rows, head, t);
     const uint32_t first = first_key(s, run.pos0 + row) / kv_span;
     const uint32_t last = (run.pos0 + row + n_rows - 1) / kv_span;
     attend_span(e, s, run, row, n_rows, head, first, t, t.m, t.l, t.o);
@@ -239,20 +253,28 @@ void attend_large(Exec& e, uint32_t step, const LoweredStep& s, const Task& t) {
     }
 }
 
-// Queries of a row rotated and scaled in place; its keys and values into the cache.
-void rotate_row(const Exec& e, const LoweredStep& s, uint32_t row) {
-    const Run& run = e.batch.runs[e.batch.run_of[row]];
-    const uint32_t position = run.pos0 + row - run.row0;
-    for (uint32_t h = 0; h < s.heads; ++h) {
-        float* q = column_rw(e, s, row, s.q_column, h);
-        rotate_head(e, s, q, s.norm, position);
-        e.row->scale(q, s.scale, s.head_dim);
-    }
+constexpr uint32_t key_group = 16;
+
+// Keys and values of the rows of a run whose positions lie in one key group into the cache.
+void write_positions(const Exec& e, const LoweredStep& s, const Run& run, uint32_t group,
+                     const Task& t) {
+    const uint32_t start = group * key_group;
+    const uint32_t first = start > run.pos0 ? start - run.pos0 : 0;
+    const uint32_t left = run.n_rows - first;
+    const bool whole = start >= run.pos0 && left >= key_group;
+    const uint32_t end = start + key_group - run.pos0;
     for (uint32_t h = 0; h < s.kv_heads; ++h) {
-        float* k = column_rw(e, s, row, s.k_column, h);
-        rotate_head(e, s, k, s.k_norm, position);
-        e.attend->write(page_of(e, s, run, position / kv_span, h), e.cache.type, s.head_dim,
-                        position % kv_span, k, column(e, s, row, s.v_column, h));
+        if (!whole) {
+            for (uint32_t row = first; row < end && row < run.n_rows; ++row)
+                write_position(e, s, run, row, h, t);
+            continue;
+        }
+        prepare_heads(e, s, run, first, key_group, column(e, s, run.row0 + first, s.k_column, h), 1,
+                      s.k_norm, 1.0f, false, t.part, t.key);
+        e.attend->write_group(page_of(e, s, run, start / kv_span, h), e.cache.type, s.head_dim,
+                              start % kv_span / key_group, t.part, kv_padded(s.head_dim),
+                              column(e, s, run.row0 + first, s.v_column, h),
+                              buffer_stride(e, s.qkv) / sizeof(float));
     }
 }
 
@@ -266,14 +288,22 @@ bool attention_is_small(const Exec& e, const LoweredStep& s) {
 }
 
 void run_rotate(Exec& e, uint32_t step, uint32_t thread) {
-    (void)thread;
     const LoweredStep& s = e.model->steps[step];
-    // Blocks of 16 rows: keys and values of 16 positions share cache lines.
-    constexpr uint32_t block = 16;
-    for (uint32_t first = claim(e, step) * block; first < e.batch.n_rows;
-         first = claim(e, step) * block) {
-        const uint32_t end = first + block < e.batch.n_rows ? first + block : e.batch.n_rows;
-        for (uint32_t row = first; row < end; ++row) rotate_row(e, s, row);
+    const Task t = task_memory(s, scratch_of(e, thread).attend);
+    for (;;) {
+        uint32_t task = claim(e, step);
+        uint32_t i = 0;
+        for (; i < e.batch.n_runs; ++i) {
+            const Run& run = e.batch.runs[i];
+            const uint32_t first = run.pos0 / key_group;
+            const uint32_t groups = (run.pos0 + run.n_rows - 1) / key_group - first + 1;
+            if (task < groups) {
+                write_positions(e, s, run, first + task, t);
+                break;
+            }
+            task -= groups;
+        }
+        if (i == e.batch.n_runs) return;
     }
 }
 
