@@ -9,7 +9,9 @@
 //                         codes with zero point 128; shifted right for 32, 16, 8, 4
 //   int32 bias16[2 nb]    the same per 16 k
 //   f32   fsum[nb]        scale * (sum of the block's values): multiplies a weight block's minimum
-//   f32   fsum16[2 nb]    the same per 16 k
+//   bf16  fsum16[2 nb]    the same per 16 k, rounded: one vdpbf16ps takes both halves of a block.
+//                         The rounding (2^-9 of a sum) is a tenth of what the values' own
+//                         rounding does to that sum
 //
 // f32: K floats. bf16: K rounded up to even. Every row starts on a 64-byte border.
 #pragma once
@@ -33,7 +35,7 @@ static constexpr Q8Offsets q8_offsets(size_t k) {
     o.bias16 = o.bias + 4 * nb;
     o.fsum = o.bias16 + 8 * nb;
     o.fsum16 = o.fsum + 4 * nb;
-    o.bytes = (o.fsum16 + 8 * nb + 63) / 64 * 64;
+    o.bytes = (o.fsum16 + 4 * nb + 63) / 64 * 64;
     return o;
 }
 

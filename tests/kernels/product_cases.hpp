@@ -162,7 +162,7 @@ struct Activations {
     void fill_q8(std::mt19937& rng, uint8_t* row, double* stands_for, Values values,
                  float magnitude) const {
         const Q8Offsets at = q8_offsets(k);
-        const auto put = [row](size_t to, auto x) { std::memcpy(row + to, &x, 4); };
+        const auto put = [row](size_t to, auto x) { std::memcpy(row + to, &x, sizeof x); };
         for (size_t b = 0; b < k / 32; ++b) {
             const float scale = magnitude * static_cast<float>(1 + rng() % 1000) / 500.0f;
             int32_t half_sum[2] = {0, 0};
@@ -181,7 +181,8 @@ struct Activations {
             put(at.fsum + 4 * b, scale * static_cast<float>(sum));
             for (size_t h = 0; h < 2; ++h) {
                 put(at.bias16 + 4 * (2 * b + h), -128 * half_sum[h]);
-                put(at.fsum16 + 4 * (2 * b + h), scale * static_cast<float>(half_sum[h]));
+                put(at.fsum16 + 2 * (2 * b + h),
+                    bf16_from_f32(scale * static_cast<float>(half_sum[h])));
             }
         }
     }

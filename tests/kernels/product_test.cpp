@@ -218,12 +218,15 @@ TEST_P(Product, EqualsDecodedWeightsInDoublePrecision) {
         for (size_t c = 0; c < 16 * groups; ++c) {
             // magnitudes of the terms a weight is made of, which may cancel
             std::vector<double> terms(k, 0.0);
+            std::vector<double> rounded(k / 16, 0.0);  // minima that the product takes in bf16
             for (size_t i = 0; c < columns && i < k; ++i) {
                 terms[i] = std::abs(static_cast<double>(decoded[c][i]));
                 if (!packed_spec(type).has_min) continue;
                 ColumnBlock b;
                 column_block(type, w.pair_of(c), c % pair_columns, i / 32, &b);
                 terms[i] += 2 * std::abs(static_cast<double>(b.min[i / 16 % 2]));
+                if (packed_spec(type).wide16 && quantized_act())
+                    rounded[i / 16] = std::abs(static_cast<double>(b.min[i / 16 % 2]));
             }
             for (size_t r = 0; r < n; ++r) {
                 double exact = 0, magnitude = 0;
@@ -233,7 +236,13 @@ TEST_P(Product, EqualsDecodedWeightsInDoublePrecision) {
                 }
                 // q8: two roundings a scale block and three in its scales; else k roundings
                 const double steps = quantized_act() ? 2.0 * k / 16 + 8 : 1.0 * k + 2;
-                const double bound = magnitude * std::ldexp(steps, -24) + 1e-44;
+                double bound = magnitude * std::ldexp(steps, -24) + 1e-44;
+                // both factors of a minimum's term are rounded to eight bits
+                for (size_t h = 0; h < k / 16; ++h) {
+                    double sum = 0;
+                    for (size_t i = 16 * h; i < 16 * h + 16; ++i) sum += a.value(r, i);
+                    bound += rounded[h] * std::abs(sum) * std::ldexp(1.01, -8);
+                }
                 ASSERT_LE(std::abs(got[r * 16 * groups + c] - exact), bound)
                     << kernel().name << " row " << r << " of " << n << " column " << c << ": "
                     << got[r * 16 * groups + c] << ", exact " << exact;

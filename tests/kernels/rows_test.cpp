@@ -147,8 +147,8 @@ TEST(RowKernels, QuantizeMeetsTheDefinition) {
                 EXPECT_EQ(scale * static_cast<float>(sum), field<float>(row, at.fsum, b));
                 for (size_t h = 0; h < 2; ++h) {
                     EXPECT_EQ(-128 * sums[h], field<int32_t>(row, at.bias16, 2 * b + h));
-                    EXPECT_EQ(scale * static_cast<float>(sums[h]),
-                              field<float>(row, at.fsum16, 2 * b + h));
+                    EXPECT_EQ(bf16_from_f32(scale * static_cast<float>(sums[h])),
+                              field<uint16_t>(row, at.fsum16, 2 * b + h));
                 }
             }
         }

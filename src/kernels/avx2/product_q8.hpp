@@ -98,19 +98,40 @@ static inline void integer_sums(const Weights& weights, const ActRows& act, size
     }
 }
 
+// A bf16 at `p` in all lanes; a vector rounded to bf16, to nearest even.
+static inline __m256 broadcast_bf16(const uint8_t* p) {
+    uint16_t h;
+    __builtin_memcpy(&h, p, 2);
+    return _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int32_t>(h) << 16));
+}
+static inline __m256 rounded_bf16(__m256 x) {
+    const __m256i bits = _mm256_castps_si256(x);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    return _mm256_castsi256_ps(_mm256_and_si256(up, _mm256_set1_epi32(-65536)));
+}
+
 // f += i * ws * as, then f += min * fsum, for scale block n. Where a scale covers 16 k, the first
-// of a block's two sums waits in `t`, scaled, for the second: f += (i0 * ws0 + i1 * ws1) * as.
+// of a block's two sums waits in `t`, scaled, for the second: f += (i0 * ws0 + i1 * ws1) * as;
+// minima of such types come first, in bf16, the second before the first: `m` are those of both
+// parts.
 template <DType T, int R, int C>
-static inline void fold(const __m256i acc[R][C], const __m256 s[C], const __m256 m[C],
-                        const ActRows& act, size_t n, size_t part, __m256 t[R][C], __m256 f[R][C]) {
+static inline void fold(const __m256i acc[R][C], const __m256 s[C], const __m256 m[2][C],
+                        const ActRows& act, size_t b, size_t part, __m256 t[R][C], __m256 f[R][C]) {
     using U = Unpacker<T>;
-    const size_t fsum_at = U::wide16 ? act.at.fsum16 : act.at.fsum;
-    const bool first = U::wide16 && part == 0;
     for (int r = 0; r < R; ++r) {
-        const __m256 as = broadcast_f32(act(r) + act.at.scale + 4 * (U::wide16 ? n / 2 : n));
+        const __m256 as = broadcast_f32(act(r) + act.at.scale + 4 * b);
+        if constexpr (U::wide16 && U::has_min) {
+            if (part == 0)
+                for (size_t h = 2; h-- > 0;) {
+                    const __m256 fsum = broadcast_bf16(act(r) + act.at.fsum16 + 4 * b + 2 * h);
+                    for (int c = 0; c < C; ++c)
+                        f[r][c] = _mm256_fmadd_ps(rounded_bf16(m[h][c]), fsum, f[r][c]);
+                }
+        }
         for (int c = 0; c < C; ++c) {
             const __m256 sum = _mm256_cvtepi32_ps(acc[r][c]);
-            if (first) {
+            if (U::wide16 && part == 0) {
                 t[r][c] = _mm256_mul_ps(sum, s[c]);
             } else if (U::wide16) {
                 f[r][c] = _mm256_fmadd_ps(_mm256_fmadd_ps(sum, s[c], t[r][c]), as, f[r][c]);
@@ -118,9 +139,9 @@ static inline void fold(const __m256i acc[R][C], const __m256 s[C], const __m256
                 f[r][c] = _mm256_fmadd_ps(sum, _mm256_mul_ps(s[c], as), f[r][c]);
             }
         }
-        if constexpr (U::has_min) {
-            const __m256 fsum = broadcast_f32(act(r) + fsum_at + 4 * n);
-            for (int c = 0; c < C; ++c) f[r][c] = _mm256_fmadd_ps(m[c], fsum, f[r][c]);
+        if constexpr (!U::wide16 && U::has_min) {
+            const __m256 fsum = broadcast_f32(act(r) + act.at.fsum + 4 * b);
+            for (int c = 0; c < C; ++c) f[r][c] = _mm256_fmadd_ps(m[0][c], fsum, f[r][c]);
         }
     }
 }
@@ -143,16 +164,16 @@ static inline void stream_one(const ProductArgs& p, size_t pair) {
                 const U u = U::at(unit, g);
                 for (size_t half = 0; half < 2; ++half) {
                     __m256i v[8];
-                    __m256 s[2], m[2];
+                    __m256 s[2], m[2][1];
                     u.quads(i, half, v);
-                    u.scales(i, half, s, m);
+                    u.scales(i, half, s, m[0]);
                     __m256 t[1][1] = {};
                     for (size_t part = 0; part < parts; ++part) {
                         const size_t n = (b0 + i) * parts + part;
                         __m256i acc[1][1];
                         integer_sums<T, 1, 1>([&](size_t j, int) { return v[4 * part + j]; }, act,
                                               n, acc);
-                        fold<T, 1, 1>(acc, s + part, m + part, act, n, part, t, f[g][half]);
+                        fold<T, 1, 1>(acc, s + part, m, act, b0 + i, part, t, f[g][half]);
                     }
                 }
             }
@@ -199,7 +220,7 @@ static inline void stream_rows(const ProductArgs& p, size_t group) {
                     return U::load(codes + 256 * part + 64 * j + 32 * static_cast<size_t>(c));
                 },
                 act, b * parts + part, acc);
-            fold<T, R, 2>(acc, s[part], m[part], act, b * parts + part, part, t, f);
+            fold<T, R, 2>(acc, s[part], m, act, b, part, t, f);
         }
     }
     for (int r = 0; r < R; ++r) {
@@ -275,12 +296,14 @@ __attribute__((noinline)) static void panel_tile(const Panel& panel, const uint8
                     return U::load(codes + 64 * j + 32 * static_cast<size_t>(c));
                 },
                 act, n, acc);
-            __m256 s[2], m[2];
+            __m256 s[2], m[2][2];
             for (size_t c = 0; c < 2; ++c) {
                 s[c] = _mm256_load_ps(panel.scales + n * 16 + 8 * c);
-                if constexpr (U::has_min) m[c] = _mm256_load_ps(panel.mins + n * 16 + 8 * c);
+                for (size_t h = 0; h < parts; ++h)
+                    if constexpr (U::has_min)
+                        m[h][c] = _mm256_load_ps(panel.mins + (b * parts + h) * 16 + 8 * c);
             }
-            fold<T, R, 2>(acc, s, m, act, n, part, t, f);
+            fold<T, R, 2>(acc, s, m, act, b, part, t, f);
         }
     for (int r = 0; r < R; ++r) {
         _mm256_storeu_ps(out + static_cast<size_t>(r) * p.out_stride, f[r][0]);

@@ -66,7 +66,7 @@ void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
     auto* bias = reinterpret_cast<int32_t*>(row + at.bias) + block0;
     auto* bias16 = reinterpret_cast<int32_t*>(row + at.bias16) + 2 * block0;
     auto* fsum = reinterpret_cast<float*>(row + at.fsum) + block0;
-    auto* fsum16 = reinterpret_cast<float*>(row + at.fsum16) + 2 * block0;
+    auto* fsum16 = reinterpret_cast<uint16_t*>(row + at.fsum16) + 2 * block0;
     for (size_t b = 0; b < n / 32; ++b, x += 32, values += 32) {
         const __m256 v0 = _mm256_loadu_ps(x);
         const __m256 v1 = _mm256_loadu_ps(x + 8);
@@ -94,8 +94,8 @@ void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
         bias16[2 * b] = -128 * sum0;
         bias16[2 * b + 1] = -128 * sum1;
         fsum[b] = d * static_cast<float>(sum0 + sum1);
-        fsum16[2 * b] = d * static_cast<float>(sum0);
-        fsum16[2 * b + 1] = d * static_cast<float>(sum1);
+        fsum16[2 * b] = bf16_from_f32(d * static_cast<float>(sum0));
+        fsum16[2 * b + 1] = bf16_from_f32(d * static_cast<float>(sum1));
     }
 }
 

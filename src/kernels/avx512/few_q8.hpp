@@ -57,6 +57,8 @@ __attribute__((noinline)) static void few(const ProductArgs& p, size_t pair) {
                 __m512 s[2], m[2];
                 u.quads(i, v);
                 u.scales(i, s, m);
+                [[maybe_unused]] const __m512 minima =
+                    U::wide16 && U::has_min ? minima_pairs(m) : _mm512_setzero_ps();
 #pragma GCC unroll 8
                 for (int j = 0; j < 8; ++j) RIDGE_PIN(v[j]);
                 __m512i acc[R][chains];
@@ -80,14 +82,10 @@ __attribute__((noinline)) static void few(const ProductArgs& p, size_t pair) {
                     if constexpr (U::wide16) {
                         const __m512 t = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[r][0]), s[0]);
                         if constexpr (U::has_min)
-                            f[g][r] =
-                                _mm512_fmadd_ps(m[0], broadcast_f32(fsum + r * stride), f[g][r]);
+                            f[g][r] = add_minima(f[g][r], minima, broadcast4(fsum + r * stride));
                         f[g][r] = _mm512_fmadd_ps(
                             _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc[r][chains - 1]), s[1], t), as,
                             f[g][r]);
-                        if constexpr (U::has_min)
-                            f[g][r] = _mm512_fmadd_ps(m[1], broadcast_f32(fsum + r * stride + 4),
-                                                      f[g][r]);
                     } else {
                         if constexpr (chains == 2)
                             acc[r][0] = _mm512_add_epi32(acc[r][0], acc[r][chains - 1]);
@@ -103,7 +101,7 @@ __attribute__((noinline)) static void few(const ProductArgs& p, size_t pair) {
             a += 32;
             scale += 4;
             bias += U::wide16 ? 8 : 4;
-            fsum += U::wide16 ? 8 : 4;
+            fsum += 4;
         }
     }
 #pragma GCC unroll 8

@@ -37,7 +37,7 @@ static void glu_rows(const float* tile, size_t stride, size_t rows, uint8_t* out
         }
         const FourBlocks q = quantize_four(v);
         alignas(64) uint8_t values[128];
-        alignas(32) float fsum16[8];
+        alignas(16) uint16_t fsum16[8];
         alignas(32) int32_t bias16[8];
         alignas(16) float scale[4], fsum[4];
         alignas(16) int32_t bias[4];
@@ -45,7 +45,7 @@ static void glu_rows(const float* tile, size_t stride, size_t rows, uint8_t* out
         _mm512_store_si512(values + 64, q.high);
         _mm_store_ps(scale, q.scale);
         _mm_store_ps(fsum, q.fsum);
-        _mm256_store_ps(fsum16, q.fsum16);
+        _mm_store_si128(reinterpret_cast<__m128i*>(fsum16), q.fsum16);
         _mm_store_si128(reinterpret_cast<__m128i*>(bias), q.bias);
         _mm256_store_si256(reinterpret_cast<__m256i*>(bias16), q.bias16);
         for (size_t i = 0; i < 4; ++i) {
@@ -55,7 +55,7 @@ static void glu_rows(const float* tile, size_t stride, size_t rows, uint8_t* out
             *f.bias = bias[i];
             __builtin_memcpy(f.bias16, bias16 + 2 * i, 8);
             *f.fsum = fsum[i];
-            __builtin_memcpy(f.fsum16, fsum16 + 2 * i, 8);
+            __builtin_memcpy(f.fsum16, fsum16 + 2 * i, 4);
         }
     }
     for (; r < rows; ++r) {

@@ -5,8 +5,8 @@
 // Bound: the two vpdpbusd ports. A 32-block of the 6 x 2 tile is 96 vpdpbusd and 12 each of
 // convert, multiply and FMA; the last two share ports with vpdpbusd: 96 / 120 = 80 % of the int8
 // roof, 73 % with minima (12 more FMA). Scales per 16 k: two converts, a multiply and two FMA, 73
-// %; with minima, two FMA more, 62 %. 12 accumulators of either kind, or 10 or 8 of three kinds,
-// leave the registers for two weights and the broadcasts: nothing is spilled.
+// %; with minima (bf16, one vdpbf16ps a block) 67 %. 12 accumulators of either kind, or 10 or 8 of
+// three kinds, leave the registers for two weights and the broadcasts: nothing is spilled.
 //
 // Few rows: a chunk of a few blocks of k is unpacked, used by all rows, and the sums wait in `out`,
 // so that the weights come from memory at an even rate; many rows: all of k at once.
@@ -22,7 +22,8 @@ static constexpr size_t whole_rows = 64;
 static constexpr size_t chunk_blocks = 8;
 
 // Blocks b0 .. b0 + n of a panel in scratch: codes [block][8 quads][G][64], then f32 scales
-// [block][halves][G][16] and minima likewise. Codes of types without minima have zero point 128.
+// [block][halves][G][16], and minima [block][G][16]: f32, or bf16 pairs. Codes of types without
+// minima have zero point 128.
 template <int G>
 struct Panel {
     uint8_t* codes;
@@ -54,9 +55,11 @@ static inline Panel<G> unpack_panel(const ProductArgs& p, size_t group, size_t b
             }
             for (size_t h = 0; h < halves; ++h) {
                 _mm512_store_ps(out.scales + ((b * halves + h) * G + g) * 16, s[h]);
-                if constexpr (U::has_min)
-                    _mm512_store_ps(out.mins + ((b * halves + h) * G + g) * 16, m[h]);
+                if constexpr (U::has_min && !U::wide16)
+                    _mm512_store_ps(out.mins + (b * G + g) * 16, m[h]);
             }
+            if constexpr (U::has_min && U::wide16)
+                _mm512_store_ps(out.mins + (b * G + g) * 16, minima_pairs(m));
         }
     return out;
 }
@@ -134,7 +137,13 @@ __attribute__((noinline)) static void panel_tile(const Panel<G>& panel, const ui
                 for (int g = 0; g < G; ++g)
                     t[r][g] =
                         _mm512_mul_ps(_mm512_cvtepi32_ps(acc[r][g]), _mm512_load_ps(s + 16 * g));
-            if constexpr (Min) tile_minima(m, act + at.fsum16 + 8 * b, stride, f);
+            if constexpr (Min)
+                for (int r = 0; r < R; ++r) {
+                    const __m512i fs =
+                        broadcast4(act + at.fsum16 + 4 * b + static_cast<size_t>(r) * stride);
+                    for (int g = 0; g < G; ++g)
+                        f[r][g] = add_minima(f[r][g], _mm512_load_ps(m + 16 * g), fs);
+                }
             tile_start<Min>(act + at.bias16 + 8 * b + 4, stride, acc);
 #pragma GCC unroll 4
             for (int j = 4; j < 8; ++j) tile_quad(codes + j * G * 64, a + 4 * j, stride, acc);
@@ -146,7 +155,6 @@ __attribute__((noinline)) static void panel_tile(const Panel<G>& panel, const ui
                     f[r][g] = _mm512_fmadd_ps(t[r][g], as, f[r][g]);
                 }
             }
-            if constexpr (Min) tile_minima(m + 16 * G, act + at.fsum16 + 8 * b + 4, stride, f);
         } else {
             tile_start<Min>(act + at.bias + 4 * b, stride, acc);
 #pragma GCC unroll 8
@@ -162,7 +170,7 @@ __attribute__((noinline)) static void panel_tile(const Panel<G>& panel, const ui
         }
         codes += 8 * G * 64;
         s += (Wide16 ? 2 : 1) * G * 16;
-        m += (Wide16 ? 2 : 1) * G * 16;
+        m += G * 16;
     }
     for (int r = 0; r < R; ++r)
         for (int g = 0; g < G; ++g)

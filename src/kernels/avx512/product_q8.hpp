@@ -3,9 +3,9 @@
 // Mathematics, for each output and each block of 32 k in order:
 //     i = sum of code * a - zero * sum of a          exact int32: |i| <= 32 * 255 * 127 < 2^21
 //     f = fma(float(i), ws * as, f);  f = fma(min, as * sum of a, f) where the type has minima
-// Where scales and minima cover 16 k (halves 0 and 1 of the block):
-//     f = fma(min0, as * sum of a0, f);  f = fma(fma(float(i1), ws1, float(i0) * ws0), as, f);
-//     f = fma(min1, as * sum of a1, f)
+// Where scales and minima cover 16 k (halves 0 and 1 of the block; ^ means rounded to bf16):
+//     f = fma(min1^, (as * sum of a1)^, f);  f = fma(min0^, (as * sum of a0)^, f)
+//     f = fma(fma(float(i1), ws1, float(i0) * ws0), as, f)
 // Lanes are 16 output columns, so neither rows nor columns of company enter a result, and all loops
 // below give the same bits.
 //

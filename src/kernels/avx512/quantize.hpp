@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/half.hpp"
 #include "kernels/act_row.hpp"
 #include "kernels/avx512/rows_math.hpp"
 
@@ -29,7 +30,7 @@ struct Q8Fields {
     int32_t* bias;
     int32_t* bias16;
     float* fsum;
-    float* fsum16;
+    uint16_t* fsum16;
 };
 
 static inline void quantize_block(const float* x, const Q8Fields& f, size_t b) {
@@ -52,8 +53,8 @@ static inline void quantize_block(const float* x, const Q8Fields& f, size_t b) {
     f.bias16[2 * b] = -128 * sum0;
     f.bias16[2 * b + 1] = -128 * sum1;
     f.fsum[b] = d * static_cast<float>(sum0 + sum1);
-    f.fsum16[2 * b] = d * static_cast<float>(sum0);
-    f.fsum16[2 * b + 1] = d * static_cast<float>(sum1);
+    f.fsum16[2 * b] = bf16_from_f32(d * static_cast<float>(sum0));
+    f.fsum16[2 * b + 1] = bf16_from_f32(d * static_cast<float>(sum1));
 }
 
 // Largest magnitude of four blocks, each in all four elements of its 128-bit lane.
@@ -84,7 +85,7 @@ struct FourBlocks {
     __m512i low, high;  // values of blocks 0, 1 and 2, 3
     __m128 scale, fsum;
     __m128i bias;
-    __m256 fsum16;
+    __m128i fsum16;
     __m256i bias16;
 };
 
@@ -122,7 +123,8 @@ static inline FourBlocks quantize_four(const __m512* v) {
     out.bias = _mm_sub_epi32(_mm_setzero_si128(), _mm_slli_epi32(sum32, 7));
     out.bias16 = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(sum16, 7));
     out.fsum = _mm_mul_ps(out.scale, _mm_cvtepi32_ps(sum32));
-    out.fsum16 = _mm256_mul_ps(_mm512_castps512_ps256(scales), _mm256_cvtepi32_ps(sum16));
+    out.fsum16 = (__m128i)_mm256_cvtneps_pbh(
+        _mm256_mul_ps(_mm512_castps512_ps256(scales), _mm256_cvtepi32_ps(sum16)));
     return out;
 }
 
@@ -133,7 +135,7 @@ static inline Q8Fields q8_fields(uint8_t* row, size_t k, size_t block) {
             reinterpret_cast<int32_t*>(row + at.bias) + block,
             reinterpret_cast<int32_t*>(row + at.bias16) + 2 * block,
             reinterpret_cast<float*>(row + at.fsum) + block,
-            reinterpret_cast<float*>(row + at.fsum16) + 2 * block};
+            reinterpret_cast<uint16_t*>(row + at.fsum16) + 2 * block};
 }
 
 }  // namespace ridge::avx512

@@ -42,7 +42,7 @@ void store_four(const FourBlocks& q, const Q8Fields& f, size_t b) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(f.bias + b), q.bias);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(f.bias16 + 2 * b), q.bias16);
     _mm_storeu_ps(f.fsum + b, q.fsum);
-    _mm256_storeu_ps(f.fsum16 + 2 * b, q.fsum16);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(f.fsum16 + 2 * b), q.fsum16);
 }
 
 void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {

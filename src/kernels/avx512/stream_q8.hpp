@@ -27,10 +27,8 @@ static inline __m512 block_step(const uint8_t* a, const Q8Offsets& at, size_t b,
             t[h] = _mm512_cvtepi32_ps(acc);
         }
         if constexpr (U::has_min)
-            f = _mm512_fmadd_ps(m[0], broadcast_f32(a + at.fsum16 + 8 * b), f);
+            f = add_minima(f, minima_pairs(m), broadcast4(a + at.fsum16 + 4 * b));
         f = _mm512_fmadd_ps(_mm512_fmadd_ps(t[1], s[1], _mm512_mul_ps(t[0], s[0])), as, f);
-        if constexpr (U::has_min)
-            f = _mm512_fmadd_ps(m[1], broadcast_f32(a + at.fsum16 + 8 * b + 4), f);
     } else {
         __m512i acc = U::has_min
                           ? _mm512_setzero_si512()

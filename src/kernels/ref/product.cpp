@@ -30,6 +30,15 @@ float f32_at(const uint8_t* p) {
     return f;
 }
 
+float bf16(float x) {
+    return f32_from_bf16(bf16_from_f32(x));
+}
+float bf16_at(const uint8_t* p) {
+    uint16_t h;
+    __builtin_memcpy(&h, p, 2);
+    return f32_from_bf16(h);
+}
+
 // One block of one column and one row.
 float fold_block(const PackedSpec& spec, const ColumnBlock& w, const uint8_t* act,
                  const Q8Offsets& at, size_t block, float f) {
@@ -37,18 +46,16 @@ float fold_block(const PackedSpec& spec, const ColumnBlock& w, const uint8_t* ac
     for (size_t i = 0; i < 32; ++i)
         sum[i / 16] += w.value[i] * static_cast<int8_t>(act[32 * block + i]);
     const float as = f32_at(act + at.scale + 4 * block);
-    const auto minimum = [&](size_t h, size_t fsum) {
-        if (spec.has_min) f = __builtin_fmaf(w.min[h], f32_at(act + fsum), f);
-    };
     if (spec.wide16) {
+        if (spec.has_min)
+            for (size_t h = 2; h-- > 0;)
+                f = __builtin_fmaf(bf16(w.min[h]), bf16_at(act + at.fsum16 + 4 * block + 2 * h), f);
         const float t = __builtin_fmaf(static_cast<float>(sum[1]), w.scale[1],
                                        static_cast<float>(sum[0]) * w.scale[0]);
-        minimum(0, at.fsum16 + 8 * block);
         f = __builtin_fmaf(t, as, f);
-        minimum(1, at.fsum16 + 8 * block + 4);
     } else {
         f = __builtin_fmaf(static_cast<float>(sum[0] + sum[1]), w.scale[0] * as, f);
-        minimum(0, at.fsum + 4 * block);
+        if (spec.has_min) f = __builtin_fmaf(w.min[0], f32_at(act + at.fsum + 4 * block), f);
     }
     return f;
 }
@@ -71,10 +78,7 @@ void product_q8(DType type, const ProductArgs& p) {
 }
 
 float activation(ActFormat format, const uint8_t* row, size_t i) {
-    if (format == ActFormat::f32) return f32_at(row + 4 * i);
-    uint16_t h;
-    __builtin_memcpy(&h, row + 2 * i, 2);
-    return f32_from_bf16(h);
+    return format == ActFormat::f32 ? f32_at(row + 4 * i) : bf16_at(row + 2 * i);
 }
 
 void product_float(DType type, ActFormat format, const ProductArgs& p) {

@@ -42,7 +42,7 @@ void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
     auto* bias = reinterpret_cast<int32_t*>(row + at.bias) + block0;
     auto* bias16 = reinterpret_cast<int32_t*>(row + at.bias16) + 2 * block0;
     auto* fsum = reinterpret_cast<float*>(row + at.fsum) + block0;
-    auto* fsum16 = reinterpret_cast<float*>(row + at.fsum16) + 2 * block0;
+    auto* fsum16 = reinterpret_cast<uint16_t*>(row + at.fsum16) + 2 * block0;
     for (size_t b = 0; b < n / 32; ++b, x += 32, values += 32) {
         float absmax = 0.0f;
         for (size_t i = 0; i < 32; ++i)
@@ -60,7 +60,7 @@ void quantize(const float* x, size_t n, uint8_t* row, size_t k, size_t block0) {
         fsum[b] = scale[b] * static_cast<float>(sum[0] + sum[1]);
         for (size_t h = 0; h < 2; ++h) {
             bias16[2 * b + h] = -128 * sum[h];
-            fsum16[2 * b + h] = scale[b] * static_cast<float>(sum[h]);
+            fsum16[2 * b + h] = bf16_from_f32(scale[b] * static_cast<float>(sum[h]));
         }
     }
 }
