@@ -100,8 +100,10 @@ void read_symbols(const File& file, const Header& h, ElfFile& elf) {
             elf.symbols.push_back({std::move(name), e.value, e.size, kind == 2});
         }
     }
-    std::stable_sort(elf.symbols.begin(), elf.symbols.end(),
-                     [](const ElfSymbol& a, const ElfSymbol& b) { return a.address < b.address; });
+    // By name where addresses are equal; libstdc++ 12's stable_sort is deprecated for clang 19.
+    std::sort(elf.symbols.begin(), elf.symbols.end(), [](const ElfSymbol& a, const ElfSymbol& b) {
+        return a.address != b.address ? a.address < b.address : a.name < b.name;
+    });
 }
 
 }  // namespace
