@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The three checkers find what they are there to find: each is run on small trees with one fault."""
+"""The checkers find what they are there to find: each is run on small trees with one fault."""
 import os
 import shutil
 import subprocess
@@ -152,6 +152,40 @@ class Freestanding(Tree):
 
     def test_refuses_static_constructor(self):
         self.expect_breach("static constructor", "float g();\nextern float x;\nfloat x = g();\n")
+
+
+class Spills(unittest.TestCase):
+    """On listings made by hand: the real objects are the ctest `spills`."""
+
+    LOOP = ["vpdpbusd %zmm1,%zmm2,%zmm3", "vpdpbusd %zmm1,%zmm2,%zmm4", "cmp %rax,%rbx", "jne 10 <f>"]
+
+    def check(self, extra_in_loop=(), extra_behind=(), leave_out=None):
+        sys.path.insert(0, TOOLS)
+        self.addCleanup(sys.path.remove, TOOLS)
+        import check_spills
+        text = ""
+        for arguments in check_spills.TILES:
+            if arguments == leave_out:
+                continue
+            body = self.LOOP[:1] + list(extra_in_loop) + self.LOOP[1:] + list(extra_behind)
+            text += f"0000000000000010 <_Z10panel_tile{arguments}v>:\n"
+            text += "".join(f"    {16 + i:x}:\t{line}\n" for i, line in enumerate(body)) + "\n"
+        return check_spills.check({"a.o": text})
+
+    def test_registers_only(self):
+        self.assertEqual(self.check(), [])
+
+    def test_stack_behind_the_loop_is_no_spill(self):
+        self.assertEqual(self.check(extra_behind=["vmovaps %zmm3,0x40(%rsp)"]), [])
+
+    def test_finds_spills(self):
+        faults = self.check(extra_in_loop=["vmovaps %zmm3,0x40(%rsp)"] * 3)
+        self.assertEqual(len(faults), 4)
+        self.assertIn("spills", faults[0])
+
+    def test_wants_every_tile(self):
+        faults = self.check(leave_out="ILb0ELb0ELi6ELi2E")
+        self.assertEqual(faults, ["no tile of 6 rows was found"])
 
 
 if __name__ == "__main__":
