@@ -16,8 +16,9 @@
 // values are finite: attend_write.hpp). l has lanes by key index and a fixed tree.
 //
 // Scores reach q.k of a few 1e4 at most in real models; exp sees differences <= 0 only, so p <= 1
-// and l <= 256. Bound: the dot-product ports; the softmax costs about 20 operations for 16 scores
-// against 2 x head_dim / 2 dot products.
+// and l <= 256. Bound: for many queries the dot-product ports (the softmax costs about 16
+// operations for 16 scores against head_dim dot products); for few, memory: a tile asks for the
+// lines of the next while it reads its own.
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,29 +35,30 @@ namespace {
 
 constexpr float minus_infinity = -__builtin_inff();
 constexpr uint32_t tile_rows = 8;
+// Up to so many queries a span costs no more than its bytes: pages are read ahead.
+constexpr int stream_rows = 4;
+
+struct ReadAhead {
+    size_t distance;       // bytes
+    const uint8_t* limit;  // nothing from here on is asked for
+};
 
 // What the two products need to know of a page type: elements of the operands, and the tile.
+template <class B>
 struct Bf16Pages {
     static constexpr size_t pack = 2;
-    static constexpr size_t element = 2;
-    static constexpr bool scaled = false;
+    static constexpr size_t element = sizeof(B);
+    static constexpr bool scaled = sizeof(B) == 1;
     template <int R, int NG>
     static void tile(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
-                     size_t steps, float* out, size_t out_stride) {
-        tile_bf16<R, NG>(a, a_stride, b, group, step, steps, out, out_stride);
+                     size_t steps, float* out, size_t out_stride, ReadAhead next) {
+        tile_bf16<R, NG, B, (R <= stream_rows)>(a, a_stride, b, group, step, steps, out, out_stride,
+                                                next.distance, next.limit);
     }
 };
 // Bytes converted to bf16 beforehand: for many queries, which would convert them once a tile.
-struct ConvertedPages : Bf16Pages {
+struct ConvertedPages : Bf16Pages<uint16_t> {
     static constexpr bool scaled = true;
-};
-struct Int8Pages : ConvertedPages {
-    static constexpr size_t element = 1;
-    template <int R, int NG>
-    static void tile(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
-                     size_t steps, float* out, size_t out_stride) {
-        tile_bf16<R, NG, int8_t>(a, a_stride, b, group, step, steps, out, out_stride);
-    }
 };
 template <class B>
 struct FloatPages {
@@ -65,7 +67,7 @@ struct FloatPages {
     static constexpr bool scaled = false;
     template <int R, int NG>
     static void tile(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
-                     size_t steps, float* out, size_t out_stride) {
+                     size_t steps, float* out, size_t out_stride, ReadAhead) {
         tile_f32<R, NG, B>(a, a_stride, b, group, step, steps, out, out_stride);
     }
 };
@@ -85,12 +87,13 @@ struct Operands {
 // `groups` groups by tiles of NG, then of NG / 2 and so on.
 template <class T, int R, int NG>
 void tile_groups(const void* a, size_t a_stride, const uint8_t* b, size_t group, size_t step,
-                 size_t steps, size_t groups, float* out, size_t out_stride) {
+                 size_t steps, size_t groups, float* out, size_t out_stride, ReadAhead next) {
     for (; groups >= NG; groups -= NG, b += NG * group, out += 16 * NG)
-        T::template tile<R, NG>(a, a_stride, b, group, step, steps, out, out_stride);
+        T::template tile<R, NG>(a, a_stride, b, group, step, steps, out, out_stride, next);
     if constexpr (NG > 1) {
         if (groups > 0)
-            tile_groups<T, R, NG / 2>(a, a_stride, b, group, step, steps, groups, out, out_stride);
+            tile_groups<T, R, NG / 2>(a, a_stride, b, group, step, steps, groups, out, out_stride,
+                                      next);
     }
 }
 
@@ -102,46 +105,83 @@ __mmask16 visible(size_t g, uint32_t lo, uint32_t hi) {
     return static_cast<__mmask16>(up_to & (0xffffu << below));
 }
 
-// Scores of query i to probabilities; groups [g0, g1) of p are written. Sets m and l.
+// e^x for x <= 0 where the result is rounded to bf16: 2^y, y = x log2 e, as 2^floor(y) times
+//
+//   2^r = 1 + r (c0 + c1 r + c2 r^2 + c3 r^3 + c4 r^4),  r = y - floor(y)    (minimax, 1.4e-7)
+//
+// The rounding of y adds 4e-8 |x| to the relative error. e^0 is 1, e^-inf is 0.
+__m512 exp_for_bf16(__m512 x) {
+    const __m512 y = _mm512_mul_ps(x, _mm512_set1_ps(1.44269504f));
+    const __m512 r = _mm512_reduce_ps(y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    __m512 p = _mm512_set1_ps(1.867133891e-3f);
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(9.017022327e-3f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.579992011e-2f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(2.401644439e-1f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(6.931512952e-1f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+    return _mm512_scalef_ps(p, y);
+}
+
+// Key groups [first, last) that a query sees; g1 where it sees none.
+struct Groups {
+    size_t first, last;
+};
+Groups seen(const AttendArgs& a, uint32_t i, size_t g1) {
+    if (a.lo[i] >= a.hi[i]) return {g1, g1};
+    return {a.lo[i] / 16u, (a.hi[i] + 15u) / 16u};
+}
+
+// Invisible scores of query i to -inf, key scales applied; their maximum.
 template <class T>
-void softmax(const AttendArgs& a, const Operands& x, uint32_t i, float* s, uint16_t* p, size_t g0,
-             size_t g1) {
-    const uint32_t lo = a.lo[i];
-    const uint32_t hi = a.hi[i];
-    const size_t first = lo < hi ? lo / 16 : g1;
-    const size_t last = lo < hi ? (hi + 15) / 16 : g1;
+float mask_scores(const AttendArgs& a, const Operands& x, uint32_t i, float* s, Groups seen) {
     __m512 top = _mm512_set1_ps(minus_infinity);
-    for (size_t g = first; g < last; ++g) {
+    for (size_t g = seen.first; g < seen.last; ++g) {
         __m512 v = _mm512_loadu_ps(s + 16 * g);
         if constexpr (T::scaled) v = _mm512_mul_ps(v, _mm512_loadu_ps(x.k_scale + 16 * g));
-        v = _mm512_mask_mov_ps(_mm512_set1_ps(minus_infinity), visible(g, lo, hi), v);
-        _mm512_storeu_ps(s + 16 * g, v);
+        const bool border = g == seen.first || g + 1 == seen.last;
+        if (border)
+            v = _mm512_mask_mov_ps(_mm512_set1_ps(minus_infinity), visible(g, a.lo[i], a.hi[i]), v);
+        if (T::scaled || border) _mm512_storeu_ps(s + 16 * g, v);
         top = _mm512_max_ps(top, v);
     }
-    a.m[i] = lane_max(top);
-    const __m512 m = _mm512_set1_ps(a.m[i]);
-    const __m256i ones = _mm256_set1_epi16(0x3f80);
-    __m512 sum = _mm512_setzero_ps();
-    __m256 rounded_sum = _mm256_setzero_ps();
-    for (size_t g = g0; g < g1; ++g) {
-        __m512 e = _mm512_setzero_ps();
-        if (g >= first && g < last) e = exp_neg(_mm512_sub_ps(_mm512_loadu_ps(s + 16 * g), m));
-        if constexpr (T::pack == 1) {
+    return lane_max(top);
+}
+
+// Masked scores to probabilities; groups [g0, g1) of p are written. Returns their sum.
+template <class T>
+float softmax(const Operands& x, float top, float* s, uint16_t* p, size_t g0, size_t g1,
+              Groups seen) {
+    const __m512 m = _mm512_set1_ps(top);
+    if constexpr (T::pack == 1) {
+        for (size_t g = g0; g < seen.first; ++g) _mm512_storeu_ps(s + 16 * g, _mm512_setzero_ps());
+        for (size_t g = seen.last; g < g1; ++g) _mm512_storeu_ps(s + 16 * g, _mm512_setzero_ps());
+        __m512 sum = _mm512_setzero_ps();
+        for (size_t g = seen.first; g < seen.last; ++g) {
+            const __m512 e = exp_neg(_mm512_sub_ps(_mm512_loadu_ps(s + 16 * g), m));
             sum = _mm512_add_ps(sum, e);
             _mm512_storeu_ps(s + 16 * g, e);
-        } else {
+        }
+        return lane_sum(sum);
+    } else {
+        const auto at = [p](size_t g) { return reinterpret_cast<__m256i*>(p + 16 * g); };
+        for (size_t g = g0; g < seen.first; ++g) _mm256_storeu_si256(at(g), __m256i{});
+        for (size_t g = seen.last; g < g1; ++g) _mm256_storeu_si256(at(g), __m256i{});
+        __m512 sum = _mm512_setzero_ps();
+        __m256 rounded_sum = _mm256_setzero_ps();
+        for (size_t g = seen.first; g < seen.last; ++g) {
+            __m512 e = exp_for_bf16(_mm512_sub_ps(_mm512_loadu_ps(s + 16 * g), m));
             if constexpr (T::scaled) {
                 sum = _mm512_add_ps(sum, e);
                 e = _mm512_mul_ps(e, _mm512_loadu_ps(x.v_scale + 16 * g));
             }
             const __m256bh rounded = _mm512_cvtneps_pbh(e);
             if constexpr (!T::scaled)
-                rounded_sum = _mm256_dpbf16_ps(rounded_sum, rounded, (__m256bh)ones);
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 16 * g), (__m256i)rounded);
+                rounded_sum =
+                    _mm256_dpbf16_ps(rounded_sum, rounded, (__m256bh)_mm256_set1_epi16(0x3f80));
+            _mm256_storeu_si256(at(g), (__m256i)rounded);
         }
+        return lane_sum(T::scaled ? sum : _mm512_zextps256_ps512(rounded_sum));
     }
-    if constexpr (T::pack == 2 && !T::scaled) sum = _mm512_zextps256_ps512(rounded_sum);
-    a.l[i] = lane_sum(sum);
 }
 
 template <class T, int R>
@@ -155,21 +195,36 @@ void attend_rows(const AttendArgs& a, const Operands& x, uint32_t first) {
     }
     const size_t g0 = lo / 16;
     const size_t g1 = lo < hi ? (hi + 15) / 16 : g0;
-    // about twelve accumulators, so that the dot products' latency stays hidden for few rows too
-    constexpr int wide = R >= 5 ? 2 : R >= 2 ? 4 : 8;
+    // four to sixteen accumulators, so that the dot products' latency stays hidden for few rows
+    // too; a row of values is read in one stretch, and keys fill no more than half of L1 with those
+    // of the next tile
+    constexpr int k_wide = R >= 5 ? 2 : 4;
+    constexpr int v_wide = R >= 5 ? 2 : R >= 3 ? 4 : 8;
     const size_t k_group = 16 * kv_k_rows(a.type, a.head_dim) * T::element;
-    tile_groups<T, R, wide>(x.q + first * x.q_stride, x.q_stride, x.k + g0 * k_group, k_group,
-                            16 * T::pack * T::element, (a.head_dim + T::pack - 1) / T::pack,
-                            g1 - g0, x.scores + 16 * g0, kv_span);
-    for (uint32_t r = 0; r < R; ++r)
-        softmax<T>(a, x, first + r, x.scores + r * kv_span, x.p + r * kv_span, g0, g1);
     const size_t padded = kv_padded(a.head_dim);
     const size_t v_step = padded * T::pack * T::element;
+    const uint8_t* v_end = x.v + g1 * (16 / T::pack) * v_step;
+    // Keys are followed by values, the values of a full span by the page of the next kv head.
+    const bool full = g0 == 0 && g1 == kv_span / 16;
+    const ReadAhead k_next = {k_wide * k_group, full ? v_end : x.k + g1 * k_group};
+    const ReadAhead v_next = {k_next.distance, full ? v_end + k_next.distance : v_end};
+    tile_groups<T, R, k_wide>(x.q + first * x.q_stride, x.q_stride, x.k + g0 * k_group, k_group,
+                              16 * T::pack * T::element, (a.head_dim + T::pack - 1) / T::pack,
+                              g1 - g0, x.scores + 16 * g0, kv_span, k_next);
+    // row after row would wait for the maxima's lanes
+    Groups groups[R];
+    for (uint32_t r = 0; r < R; ++r) {
+        groups[r] = seen(a, first + r, g1);
+        a.m[first + r] = mask_scores<T>(a, x, first + r, x.scores + r * kv_span, groups[r]);
+    }
+    for (uint32_t r = 0; r < R; ++r)
+        a.l[first + r] = softmax<T>(x, a.m[first + r], x.scores + r * kv_span, x.p + r * kv_span,
+                                    g0, g1, groups[r]);
     const void* p = T::pack == 2 ? static_cast<const void*>(x.p + 16 * g0) : x.scores + 16 * g0;
-    tile_groups<T, R, wide>(p, kv_span * (T::pack == 2 ? sizeof(uint16_t) : sizeof(float)),
-                            x.v + g0 * (16 / T::pack) * v_step, 16 * T::pack * T::element, v_step,
-                            (g1 - g0) * (16 / T::pack), padded / 16, a.o + first * a.o_stride,
-                            a.o_stride);
+    tile_groups<T, R, v_wide>(p, kv_span * (T::pack == 2 ? sizeof(uint16_t) : sizeof(float)),
+                              x.v + g0 * (16 / T::pack) * v_step, 16 * T::pack * T::element, v_step,
+                              (g1 - g0) * (16 / T::pack), padded / 16, a.o + first * a.o_stride,
+                              a.o_stride, v_next);
 }
 
 template <class T>
@@ -237,10 +292,10 @@ void span(const AttendArgs& a) {
     free += tile_rows * kv_span * sizeof(uint16_t);
     if (a.type == KvType::f32) return attend_all<FloatPages<float>>(a, x);
     if (a.type == KvType::f16) return attend_all<FloatPages<uint16_t>>(a, x);
-    if (a.type == KvType::bf16) return attend_all<Bf16Pages>(a, x);
+    if (a.type == KvType::bf16) return attend_all<Bf16Pages<uint16_t>>(a, x);
     x.k_scale = reinterpret_cast<const float*>(a.page + kv_scale_offset(a.type, a.head_dim));
     x.v_scale = x.k_scale + kv_span;
-    if (a.n_q <= tile_rows) return attend_all<Int8Pages>(a, x);
+    if (a.n_q <= tile_rows) return attend_all<Bf16Pages<int8_t>>(a, x);
     convert_int8(a, free, x);
     attend_all<ConvertedPages>(a, x);
 }

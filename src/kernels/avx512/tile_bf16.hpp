@@ -10,6 +10,9 @@
 // Weights: groups 64 bytes apart, step_stride 128. Scores: lanes are keys, step_stride 64.
 // Values: lanes are dimensions, groups 64 bytes apart, step_stride 4 x padded head dimension.
 //
+// read_ahead: every load is followed by a prefetch of what lies `ahead` bytes behind it, up to
+// `limit`.
+//
 // Every output has an accumulator of its own that takes the pairs in order, so a row's bits depend
 // on neither R nor NG. R x NG accumulators (at most 24) hide the instruction's latency; a step
 // loads NG vectors and R broadcasts for R x NG products. Bound: the dot-product ports. vdpbf16ps
@@ -45,9 +48,10 @@ static inline __m512i load_pairs(const uint8_t* at) {
         return bf16_of_bytes(at);
 }
 
-template <int R, int NG, class B = uint16_t>
+template <int R, int NG, class B = uint16_t, bool read_ahead = false>
 static inline void tile_bf16(const void* a, size_t a_stride, const uint8_t* b, size_t group_stride,
-                             size_t step_stride, size_t steps, float* out, size_t out_stride) {
+                             size_t step_stride, size_t steps, float* out, size_t out_stride,
+                             size_t ahead = 0, const uint8_t* limit = nullptr) {
     static_assert(R >= 1 && NG >= 1 && R * NG <= 24);
     __m512 acc[R][NG];
 #pragma GCC unroll 24
@@ -60,6 +64,14 @@ static inline void tile_bf16(const void* a, size_t a_stride, const uint8_t* b, s
 #pragma GCC unroll 8
         for (int g = 0; g < NG; ++g)
             w[g] = load_pairs<B>(b + static_cast<size_t>(g) * group_stride);
+        if constexpr (read_ahead) {
+            const uint8_t* next = b + ahead < limit ? b + ahead : b;
+#pragma GCC unroll 8
+            for (int g = 0; g < NG; ++g)
+                _mm_prefetch(
+                    reinterpret_cast<const char*>(next) + static_cast<size_t>(g) * group_stride,
+                    _MM_HINT_T0);
+        }
 #pragma GCC unroll 24
         for (int r = 0; r < R; ++r) {
             const __m512i x = load_pair(pairs + static_cast<size_t>(r) * a_stride);

@@ -143,6 +143,17 @@ void finish_rows(const Exec& e, const LoweredStep& s, const Run& run, uint32_t r
     }
 }
 
+// Asks for the lines that finish_rows will write, a row of heads at a time: they were last written
+// a layer ago.
+void expect_rows(const Exec& e, const LoweredStep& s, const Run& run, uint32_t row, uint32_t n_rows,
+                 uint32_t head) {
+    const size_t bytes = size_t{group_size(s)} * s.head_dim * sizeof(float);
+    for (uint32_t i = 0; i < n_rows; ++i) {
+        const uint8_t* out = buffer_row(e, s.out, run.row0 + row + i) + head * bytes;
+        for (size_t b = 0; b < bytes; b += 64) __builtin_prefetch(out + b, 1);
+    }
+}
+
 // Partial results of (run, head, span): n_q maxima, n_q sums, n_q outputs.
 size_t partial_floats(const LoweredStep& s, uint32_t n_q) {
     return n_q * (kv_padded(s.head_dim) + 2);
@@ -192,25 +203,27 @@ void small_task(Exec& e, const LoweredStep& s, const Run& run, uint32_t run_inde
     finish_rows(e, s, run, 0, run.n_rows, head, first + n_q, first + 2 * n_q, padded);
 }
 
-void attend_small(Exec& e, uint32_t step, const LoweredStep& s, const Task& t) {
-    for (;;) {
-        uint32_t task = claim(e, step);
+// Each thread goes through a share of its own in the order of spans and heads: pages of a span lie
+// behind each other, and the kernel reads ahead.
+void attend_small(Exec& e, uint32_t step, uint32_t thread, const LoweredStep& s, const Task& t) {
+    uint32_t tasks = 0;
+    for (uint32_t i = 0; i < e.batch.n_runs; ++i)
+        tasks += spans_of(s, e.batch.runs[i]).count * s.kv_heads;
+    TileClaims claims(e, step, thread, tasks);
+    for (uint32_t task = claims.next(); task < tasks; task = claims.next()) {
         float* base = e.partials;
-        uint32_t i = 0;
-        for (; i < e.batch.n_runs; ++i) {
+        uint32_t left = task;
+        for (uint32_t i = 0; i < e.batch.n_runs; ++i) {
             const Run& run = e.batch.runs[i];
             const SpanRange spans = spans_of(s, run);
-            const uint32_t tasks = spans.count * s.kv_heads;
-            if (task < tasks) {
-                // Newest spans first: they also write keys.
-                small_task(e, s, run, i, task % s.kv_heads, spans,
-                           spans.count - 1 - task / s.kv_heads, base, t);
+            const uint32_t of_run = spans.count * s.kv_heads;
+            if (left < of_run) {
+                small_task(e, s, run, i, left % s.kv_heads, spans, left / s.kv_heads, base, t);
                 break;
             }
-            task -= tasks;
-            base += tasks * partial_floats(s, run.n_rows * group_size(s));
+            left -= of_run;
+            base += of_run * partial_floats(s, run.n_rows * group_size(s));
         }
-        if (i == e.batch.n_runs) return;
     }
 }
 
@@ -222,6 +235,7 @@ void large_task(Exec& e, const LoweredStep& s, const Run& run, uint32_t head, ui
     prepare_queries(e, s, run, row, n_rows, head, t);
     const uint32_t first = first_key(s, run.pos0 + row) / kv_span;
     const uint32_t last = (run.pos0 + row + n_rows - 1) / kv_span;
+    expect_rows(e, s, run, row, n_rows, head);
     attend_span(e, s, run, row, n_rows, head, first, t, t.m, t.l, t.o);
     for (uint32_t span = first + 1; span <= last; ++span) {
         attend_span(e, s, run, row, n_rows, head, span, t, t.part_m, t.part_l, t.part);
@@ -311,7 +325,7 @@ void run_attend(Exec& e, uint32_t step, uint32_t thread) {
     const LoweredStep& s = e.model->steps[step];
     const Task t = task_memory(s, scratch_of(e, thread).attend);
     if (attention_is_small(e, s))
-        attend_small(e, step, s, t);
+        attend_small(e, step, thread, s, t);
     else
         attend_large(e, step, s, t);
 }
