@@ -3,6 +3,7 @@
 
 #include <cfloat>
 #include <cmath>
+#include <cstring>
 
 #include "format/gguf_impl.hpp"
 
@@ -190,6 +191,11 @@ std::optional<std::vector<float>> GgufFile::get_floats(std::string_view key) con
     if (value == nullptr || value->type != ValueType::array || value->element == ValueType::string)
         return std::nullopt;
     std::vector<float> out;
+    if (value->element == ValueType::f32) {  // what vocabularies have: as it is
+        out.resize(value->count);
+        if (!out.empty()) std::memcpy(out.data(), value->data, 4 * out.size());
+        return out;
+    }
     out.reserve(value->count);
     for (uint64_t i = 0; i < value->count; ++i) {
         const auto number = gguf::to_float(gguf::element(*value, i));
@@ -210,6 +216,11 @@ std::optional<std::vector<int64_t>> GgufFile::get_ints(std::string_view key) con
     if (!booleans && !gguf::is_integer(value->element)) return std::nullopt;
     std::vector<int64_t> out;
     out.reserve(value->count);
+    if (value->element == ValueType::i32) {  // what vocabularies have
+        for (uint64_t i = 0; i < value->count; ++i)
+            out.push_back(gguf::load<int32_t>(value->data + 4 * i));
+        return out;
+    }
     for (uint64_t i = 0; i < value->count; ++i) {
         const Value one = gguf::element(*value, i);
         const auto number = booleans ? std::optional<int64_t>(*one.data) : gguf::to_int(one);

@@ -2,8 +2,12 @@
 //
 // Vocabularies have up to a few hundred thousand entries and are looked up several times for every
 // character of a prompt, so a probe should touch one or two cache lines. Both tables are filled
-// once and then only read. The power-of-two size, at most half full, bounds the memory: 8 to 16
+// once and then only read. The power-of-two size, at most half full, bounds the memory: 16 to 32
 // bytes a token, 32 to 64 a merge.
+//
+// Filling is most of the time that a vocabulary takes to load, and most of it waits for memory: so
+// a slot of the first table holds half of the hash, which spares a look at the text of every token
+// passed by, and both tables can be told early which slot will be wanted (prefetch).
 #pragma once
 
 #include <bit>
@@ -21,6 +25,18 @@ inline uint64_t mix(uint64_t x) {
     return x;
 }
 
+// Up to 7 bytes as a number, without a loop or a call: overlapping loads agree where they meet.
+inline uint64_t load_tail(const char* p, size_t n) {
+    const auto byte = [p](size_t i) { return uint64_t{static_cast<uint8_t>(p[i])} << (8 * i); };
+    if (n >= 4) {
+        uint32_t first, last;
+        std::memcpy(&first, p, 4);
+        std::memcpy(&last, p + n - 4, 4);
+        return first | uint64_t{last} << (8 * (n - 4));
+    }
+    return n == 0 ? 0 : byte(0) | byte(n / 2) | byte(n - 1);
+}
+
 inline uint64_t hash_bytes(std::string_view s) {
     uint64_t h = s.size();
     size_t i = 0;
@@ -29,9 +45,7 @@ inline uint64_t hash_bytes(std::string_view s) {
         std::memcpy(&word, s.data() + i, 8);
         h = mix(h ^ word) * 0x9E3779B97F4A7C15u;
     }
-    uint64_t word = 0;
-    if (i < s.size()) std::memcpy(&word, s.data() + i, s.size() - i);
-    return mix(h ^ word);
+    return mix(h ^ load_tail(s.data() + i, s.size() - i));
 }
 
 inline size_t table_size(size_t entries) {
@@ -49,6 +63,12 @@ class StringPool {
         bytes_.insert(bytes_.end(), s.begin(), s.end());
         ends_.push_back(static_cast<uint32_t>(bytes_.size()));
     }
+    // A string that append(bytes) writes behind those there are.
+    template <typename Append>
+    void push_back_with(Append append) {
+        append(bytes_);
+        ends_.push_back(static_cast<uint32_t>(bytes_.size()));
+    }
     size_t size() const { return ends_.size(); }
     size_t memory_bytes() const { return bytes_.capacity() + 4 * ends_.capacity(); }
     std::string_view operator[](size_t i) const {
@@ -64,32 +84,56 @@ class StringPool {
 // Text -> id, for strings that live in a StringPool. The first of two equal strings wins.
 class TokenMap {
   public:
-    void reset(size_t entries) { slots_.assign(table_size(entries), -1); }
-
-    void insert(const StringPool& pool, int32_t id) {
-        const std::string_view key = pool[static_cast<size_t>(id)];
-        size_t at = hash_bytes(key) & (slots_.size() - 1);
-        while (slots_[at] >= 0) {
-            if (pool[static_cast<size_t>(slots_[at])] == key) return;
-            at = (at + 1) & (slots_.size() - 1);
+    // All strings of the pool but empty ones.
+    void build(const StringPool& pool) {
+        slots_.assign(table_size(pool.size()), Slot{0, -1});
+        constexpr size_t ahead = 16;  // strings hashed before the first of them is put in
+        uint64_t hash[ahead] = {};
+        for (size_t i = 0; i < pool.size() + ahead; ++i) {
+            if (i >= ahead && !pool[i - ahead].empty())
+                insert(pool, static_cast<int32_t>(i - ahead), hash[i % ahead]);
+            if (i >= pool.size()) continue;
+            hash[i % ahead] = hash_bytes(pool[i]);
+            prefetch(hash[i % ahead]);
         }
-        slots_[at] = id;
     }
 
-    // -1 when there is none.
-    int32_t find(const StringPool& pool, std::string_view key) const {
-        size_t at = hash_bytes(key) & (slots_.size() - 1);
-        while (slots_[at] >= 0) {
-            if (pool[static_cast<size_t>(slots_[at])] == key) return slots_[at];
-            at = (at + 1) & (slots_.size() - 1);
-        }
+    // -1 when there is none. `hash` is hash_bytes(key).
+    int32_t find(const StringPool& pool, std::string_view key, uint64_t hash) const {
+        for (size_t at = index(hash); slots_[at].id >= 0; at = index(at + 1))
+            if (holds(slots_[at], pool, key, hash)) return slots_[at].id;
         return -1;
     }
+    int32_t find(const StringPool& pool, std::string_view key) const {
+        return find(pool, key, hash_bytes(key));
+    }
 
-    size_t memory_bytes() const { return slots_.size() * sizeof(int32_t); }
+    void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[index(hash)]); }
+
+    size_t memory_bytes() const { return slots_.size() * sizeof(Slot); }
 
   private:
-    std::vector<int32_t> slots_ = {-1};
+    struct Slot {
+        uint32_t tag;  // upper half of the hash
+        int32_t id;    // -1: free
+    };
+
+    static uint32_t tag(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+    size_t index(uint64_t hash) const { return hash & (slots_.size() - 1); }
+    static bool holds(const Slot& slot, const StringPool& pool, std::string_view key,
+                      uint64_t hash) {
+        return slot.tag == tag(hash) && pool[static_cast<size_t>(slot.id)] == key;
+    }
+
+    void insert(const StringPool& pool, int32_t id, uint64_t hash) {
+        const std::string_view key = pool[static_cast<size_t>(id)];
+        size_t at = index(hash);
+        for (; slots_[at].id >= 0; at = index(at + 1))
+            if (holds(slots_[at], pool, key, hash)) return;
+        slots_[at] = {tag(hash), id};
+    }
+
+    std::vector<Slot> slots_ = {Slot{0, -1}};
 };
 
 struct Merge {
@@ -112,6 +156,10 @@ class MergeMap {
         return slot.key == kEmpty ? nullptr : &slot.merge;
     }
 
+    void prefetch(int32_t left, int32_t right) const {
+        __builtin_prefetch(&slots_[index(key(left, right))]);
+    }
+
     size_t memory_bytes() const { return slots_.size() * sizeof(Slot); }
 
   private:
@@ -124,8 +172,11 @@ class MergeMap {
     static uint64_t key(int32_t left, int32_t right) {
         return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
     }
+    size_t index(uint64_t wanted) const {
+        return mix(wanted * 0x9E3779B97F4A7C15u) & (slots_.size() - 1);
+    }
     size_t probe(uint64_t wanted) const {
-        size_t at = mix(wanted * 0x9E3779B97F4A7C15u) & (slots_.size() - 1);
+        size_t at = index(wanted);
         while (slots_[at].key != kEmpty && slots_[at].key != wanted) {
             at = (at + 1) & (slots_.size() - 1);
         }

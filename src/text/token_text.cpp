@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "text/unicode.hpp"
-
 namespace ridge::text {
 namespace {
 
@@ -25,8 +23,15 @@ constexpr std::string_view kEndNames[] = {
 // file types them otherwise: a user's text must not be able to spell them.
 constexpr std::string_view kTurnNames[] = {"<|im_start|>", "<start_of_turn>"};
 
+// Asked for every token of a vocabulary: most are told by their first byte.
 template <size_t N>
 bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
+    static const auto begins = [&names] {
+        std::array<bool, 256> b{};
+        for (const std::string_view n : names) b[static_cast<uint8_t>(n[0])] = true;
+        return b;
+    }();
+    if (name.empty() || !begins[static_cast<uint8_t>(name[0])]) return false;
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -61,32 +66,47 @@ int hex_digit(char c) {
 
 }  // namespace
 
-std::string decode_byte_level(std::string_view raw) {
-    std::string bytes;
+void decode_byte_level(std::string_view raw, std::vector<char>& out) {
+    const size_t begin = out.size();
+    out.resize(begin + raw.size());
+    char* to = out.data() + begin;
     for (size_t i = 0; i < raw.size();) {
-        const CodePoint c = decode_utf8(raw, i);
-        const int byte = c.value == kInvalid ? -1 : byte_of(c.value);
-        if (byte >= 0) {
-            bytes.push_back(static_cast<char>(byte));
-        } else {
-            bytes += raw.substr(i, c.length);
+        const auto lead = static_cast<uint8_t>(raw[i]);
+        if (lead < 0x80) {  // of these, the table's stand for themselves
+            *to++ = raw[i++];
+            continue;
         }
-        i += c.length;
+        // All others of the table have two bytes in UTF-8.
+        const auto next = static_cast<uint8_t>(i + 1 < raw.size() ? raw[i + 1] : 0);
+        if (lead >= 0xC2 && lead < 0xE0 && (next & 0xC0) == 0x80) {
+            const int byte = byte_of((lead & 0x1Fu) << 6 | (next & 0x3Fu));
+            if (byte >= 0) {
+                *to++ = static_cast<char>(byte);
+            } else {
+                *to++ = raw[i];
+                *to++ = raw[i + 1];
+            }
+            i += 2;
+            continue;
+        }
+        *to++ = raw[i++];
     }
-    return bytes;
+    out.resize(static_cast<size_t>(to - out.data()));
 }
 
-std::string decode_spaces(std::string_view raw) {
-    std::string bytes;
+void decode_spaces(std::string_view raw, std::vector<char>& out) {
+    const size_t begin = out.size();
+    out.resize(begin + raw.size());
+    char* to = out.data() + begin;
     for (size_t i = 0; i < raw.size();) {
-        if (raw.substr(i, kSpaceMark.size()) == kSpaceMark) {
-            bytes.push_back(' ');
+        if (raw[i] == kSpaceMark[0] && raw.substr(i, kSpaceMark.size()) == kSpaceMark) {
+            *to++ = ' ';
             i += kSpaceMark.size();
         } else {
-            bytes.push_back(raw[i++]);
+            *to++ = raw[i++];
         }
     }
-    return bytes;
+    out.resize(static_cast<size_t>(to - out.data()));
 }
 
 int parse_byte_token(std::string_view raw) {

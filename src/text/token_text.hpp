@@ -2,19 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ridge::text {
 
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, SentencePiece's space
 
-// The bytes of a byte-level BPE token. Code points outside the byte table (tokens added by hand)
-// stay as they are.
-std::string decode_byte_level(std::string_view raw);
+// Appends the bytes of a byte-level BPE token. Code points outside the byte table (tokens added by
+// hand) stay as they are.
+void decode_byte_level(std::string_view raw, std::vector<char>& out);
 
-// The bytes of a SentencePiece token: U+2581 becomes a space.
-std::string decode_spaces(std::string_view raw);
+// Appends the bytes of a SentencePiece token: U+2581 becomes a space.
+void decode_spaces(std::string_view raw, std::vector<char>& out);
 
 // The byte of "<0x0A>", or -1.
 int parse_byte_token(std::string_view raw);

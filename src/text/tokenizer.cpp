@@ -101,19 +101,20 @@ Status Tokenizer::Impl::set_tokens(const VocabData& vocab) {
     for (const std::string_view token : vocab.tokens) total += token.size();
     raw.reserve(count(), total);
     bytes.reserve(count(), total);
-    ids.reset(count());
+    for (const std::string_view token : vocab.tokens) raw.push_back(token);
+    ids.build(raw);
     byte_ids.fill(-1);
     std::vector<int32_t> user;
     std::vector<int32_t> special;
     for (size_t i = 0; i < count(); ++i) {
         const auto id = static_cast<int32_t>(i);
         const std::string_view token = vocab.tokens[i];
-        raw.push_back(token);
-        if (!token.empty()) ids.insert(raw, id);
         switch (types[i]) {
             case TokenType::normal: {
-                bytes.push_back(sentencepiece ? text::decode_spaces(token)
-                                              : text::decode_byte_level(token));
+                bytes.push_back_with([&](std::vector<char>& out) {
+                    return sentencepiece ? text::decode_spaces(token, out)
+                                         : text::decode_byte_level(token, out);
+                });
                 if (!sentencepiece && bytes[i].size() == 1 && ids.find(raw, token) == id) {
                     int32_t& of_byte = byte_ids[static_cast<uint8_t>(bytes[i][0])];
                     if (of_byte < 0) of_byte = id;
@@ -163,27 +164,58 @@ Status Tokenizer::Impl::set_scores(const VocabData& vocab) {
     return {};
 }
 
-// "left right": the space that separates them is the first after the first byte.
+// "left right": the space that separates them is the first after the first byte. Taken in batches,
+// so that the slots wanted by some are on their way while others are looked at (token_map.hpp).
 Status Tokenizer::Impl::set_merges(const VocabData& vocab) {
     if (vocab.merges.size() > std::numeric_limits<uint32_t>::max())
         return bad(vocab, "has {} merges, more than ranks can count", vocab.merges.size());
     merges.reset(vocab.merges.size());
-    const auto part = [&](std::string_view s) {
-        const int32_t id = ids.find(raw, s);
-        return id >= 0 && mergeable(id) ? id : -1;
+    struct Part {
+        std::string_view text;
+        uint64_t hash = 0;
+        int32_t id = -1;
     };
-    std::string joined;
-    for (size_t rank = 0; rank < vocab.merges.size(); ++rank) {
-        const std::string_view merge = vocab.merges[rank];
-        const size_t space = merge.find(' ', 1);
-        if (space == std::string_view::npos) continue;
-        joined = merge.substr(0, space);
-        joined += merge.substr(space + 1);
-        const int32_t left = part(merge.substr(0, space));
-        const int32_t right = part(merge.substr(space + 1));
-        const int32_t result = part(joined);
-        if (left < 0 || right < 0 || result < 0) continue;
-        merges.insert(left, right, {static_cast<uint32_t>(rank), result});
+    struct Wanted {
+        uint32_t rank = 0;
+        Part left, right, result;
+    };
+    constexpr size_t batch = 64;
+    std::array<Wanted, batch> wanted;
+    std::array<std::string, batch> joined;
+    const auto announce = [&](Part& part, std::string_view of) {
+        part = {of, text::hash_bytes(of), -1};
+        ids.prefetch(part.hash);
+    };
+    const auto look_up = [&](Part& part) {
+        const int32_t id = ids.find(raw, part.text, part.hash);
+        part.id = id >= 0 && mergeable(id) ? id : -1;
+        return part.id >= 0;
+    };
+    for (size_t rank = 0; rank < vocab.merges.size();) {
+        size_t n = 0;
+        for (; n < batch && rank < vocab.merges.size(); ++rank) {
+            const std::string_view merge = vocab.merges[rank];
+            const size_t space = merge.find(' ', 1);
+            if (space == std::string_view::npos) continue;
+            joined[n] = merge.substr(0, space);
+            joined[n] += merge.substr(space + 1);
+            Wanted& w = wanted[n];
+            w.rank = static_cast<uint32_t>(rank);
+            announce(w.left, merge.substr(0, space));
+            announce(w.right, merge.substr(space + 1));
+            announce(w.result, joined[n++]);
+        }
+        size_t found = 0;
+        for (size_t i = 0; i < n; ++i) {
+            Wanted& w = wanted[i];
+            if (!look_up(w.left) || !look_up(w.right) || !look_up(w.result)) continue;
+            merges.prefetch(w.left.id, w.right.id);
+            wanted[found++] = w;
+        }
+        for (size_t i = 0; i < found; ++i) {
+            const Wanted& w = wanted[i];
+            merges.insert(w.left.id, w.right.id, {w.rank, w.result.id});
+        }
     }
     return {};
 }

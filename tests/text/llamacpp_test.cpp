@@ -150,7 +150,7 @@ TEST_P(LlamaCpp, KnowsWhatEndsAGeneration) {
     EXPECT_TRUE(tokenizer_->is_end(tokenizer_->find(gemma ? "<end_of_turn>" : "<|endoftext|>")));
     EXPECT_FALSE(tokenizer_->is_end(tokenizer_->find(gemma ? "<start_of_turn>" : "<|im_start|>")));
     EXPECT_FALSE(tokenizer_->is_end(tokenizer_->find("a")));
-    EXPECT_LT(tokenizer_->memory_bytes(), gemma ? 12e6 : 5e6);
+    EXPECT_LT(tokenizer_->memory_bytes(), gemma ? 13e6 : 5e6);
 }
 
 }  // namespace
