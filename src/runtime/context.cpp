@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 
 #include "runtime/model.hpp"
@@ -22,6 +21,10 @@ uint64_t port_now(void* self) {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
                                      std::chrono::steady_clock::now().time_since_epoch())
                                      .count());
+}
+
+bool call_stop(void* stop) {
+    return (*static_cast<const std::function<bool()>*>(stop))();
 }
 
 void pass_thread(void* ctx, unsigned thread) {
@@ -51,27 +54,7 @@ Result<std::unique_ptr<Context>> Context::create(Model& model, const ContextOpti
                  AlignedBuffer::allocate(4ull * partial_rows * a.heads * (c->cache_.spans() + 1) *
                                          (kv_padded(a.head_dim) + 2)));
 
-    // Tables of cosines and sines for every position a sequence may have.
-    size_t floats = 0;
-    for (uint32_t t = 0; t < program.n_rope; ++t)
-        floats += static_cast<size_t>(program.rope[t].n_rot) * kv.context;
-    RIDGE_ASSIGN(c->rope_memory_, AlignedBuffer::allocate(floats * 4));
-    float* table = reinterpret_cast<float*>(c->rope_memory_.data());
-    for (uint32_t t = 0; t < program.n_rope; ++t) {
-        const RopeTable& r = program.rope[t];
-        c->rope_.push_back(table);
-        const uint32_t half = r.n_rot / 2;
-        for (uint32_t i = 0; i < half; ++i) {
-            const double frequency = std::pow(r.base, -2.0 * i / r.n_rot) * r.frequency_scale;
-            for (uint32_t p = 0; p < kv.context; ++p) {
-                table[static_cast<size_t>(p) * r.n_rot + i] =
-                    static_cast<float>(std::cos(p * frequency));
-                table[static_cast<size_t>(p) * r.n_rot + half + i] =
-                    static_cast<float>(std::sin(p * frequency));
-            }
-        }
-        table += static_cast<size_t>(r.n_rot) * kv.context;
-    }
+    RIDGE_ASSIGN(c->rope_, RopeTables::create(program, kv.context));
 
     c->counters_.resize(static_cast<size_t>(lowered.n_steps) * model.team().size());
     c->finished_.assign(static_cast<size_t>(partial_rows) * a.kv_heads, 0);
@@ -91,7 +74,7 @@ Result<std::unique_ptr<Context>> Context::create(Model& model, const ContextOpti
     e.row = model.kernels().set->row;
     e.attend = model.kernels().set->attend;
     e.cache = c->cache_.view();
-    e.rope = c->rope_.data();
+    e.rope = c->rope_.tables();
     e.counters = c->counters_.data();
     e.partials = reinterpret_cast<float*>(c->partials_.data());
     e.finished = c->finished_.data();
@@ -151,11 +134,12 @@ Status Context::check(std::span<const Row> rows) {
     return {};
 }
 
-Status Context::pass(std::span<const Row> rows) {
+Status Context::pass(std::span<const Row> rows, const std::function<bool()>& stop) {
     RIDGE_TRY(check(rows));
     Batch& b = exec_.batch;
     b.n_runs = 0;
     b.n_logits = 0;
+    uint32_t positions = 0;
     for (size_t i = 0; i < rows.size();) {
         const uint32_t sequence = rows[i].sequence;
         size_t end = i;
@@ -168,6 +152,7 @@ Status Context::pass(std::span<const Row> rows) {
         RIDGE_TRY(cache_.grow(sequence, lengths_[sequence], static_cast<uint32_t>(end - i)));
         runs_[b.n_runs++] = {static_cast<uint32_t>(i), static_cast<uint32_t>(end - i),
                              lengths_[sequence], cache_.pages(sequence), sequence};
+        positions = std::max(positions, lengths_[sequence] + static_cast<uint32_t>(end - i));
         i = end;
     }
     for (uint32_t r = 0; r < b.n_runs; ++r)
@@ -182,11 +167,16 @@ Status Context::pass(std::span<const Row> rows) {
     b.runs = runs_.data();
     b.n_rows = static_cast<uint32_t>(rows.size());
     exec_.n_threads = threads_for(b.n_rows);
+    rope_.fill(model_.team(), exec_.n_threads, positions);
     std::memset(counters_.data(), 0, sizeof(StepCounter) * exec_.n_threads * exec_.model->n_steps);
     pass_barriers_ = 0;
+    exec_.stop = stop ? call_stop : nullptr;
+    exec_.stop_arg = const_cast<std::function<bool()>*>(&stop);
+    exec_.stopped = false;
     if (exec_.step_ns != nullptr) exec_.mark_ns = port_now(nullptr);
     model_.team().run(pass_thread, &exec_, exec_.n_threads);
     barriers_ += pass_barriers_;
+    if (exec_.stopped) return fail(ErrorCode::cancelled, "stopped by the caller");
     for (uint32_t r = 0; r < b.n_runs; ++r) {
         const Run& run = runs_[r];
         int32_t* history = &history_[static_cast<size_t>(run.ring) * context()];
@@ -201,11 +191,10 @@ Status Context::prefill(uint32_t sequence, std::span<const int32_t> tokens, uint
     const uint32_t most = exec_.model->max_rows;
     chunk = chunk == 0 ? most : std::min(chunk, most);
     for (size_t i = 0; i < tokens.size(); i += chunk) {
-        if (i > 0 && stop && stop()) return fail(ErrorCode::cancelled, "stopped by the caller");
         const size_t n = std::min<size_t>(chunk, tokens.size() - i);
         for (size_t j = 0; j < n; ++j)
             rows_[j] = {sequence, tokens[i + j], i + j + 1 == tokens.size()};
-        RIDGE_TRY(pass({rows_.data(), n}));
+        RIDGE_TRY(pass({rows_.data(), n}, stop));
     }
     return {};
 }
@@ -231,8 +220,7 @@ uint32_t Context::trim(uint32_t sequence, uint32_t length) {
 }
 
 uint64_t Context::memory_bytes() const {
-    return arena_.size() + scratch_.size() + partials_.size() + rope_memory_.size() +
-           history_.size() * 4;
+    return arena_.size() + scratch_.size() + partials_.size() + rope_.bytes() + history_.size() * 4;
 }
 
 }  // namespace ridge

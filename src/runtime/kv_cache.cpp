@@ -32,6 +32,7 @@ Result<KvCache> KvCache::create(const Lowered& model, const KvOptions& options) 
     for (size_t i = 0; i < offsets.size(); ++i) c.layers_[i].base = c.memory_.data() + offsets[i];
     c.tables_.assign(static_cast<size_t>(c.spans_) * options.sequences, 0);
     c.used_.assign(options.sequences, 0);
+    c.reach_.assign(options.sequences, 0);
     for (uint32_t p = pages; p-- > 0;) c.free_.push_back(p);
     return c;
 }
@@ -42,6 +43,7 @@ Status KvCache::grow(uint32_t sequence, uint32_t length, uint32_t rows) {
                     "the context of " + std::to_string(options_.context) +
                         " tokens is full: " + std::to_string(length) + " are in use and " +
                         std::to_string(rows) + " more were asked for; start with a larger context");
+    reach_[sequence] = std::max(reach_[sequence], length + rows);
     const uint32_t need = (length + rows + kv_span - 1) / kv_span;
     for (uint32_t& used = used_[sequence]; used < need; ++used) {
         tables_[sequence * spans_ + used] = free_.back();
@@ -52,13 +54,15 @@ Status KvCache::grow(uint32_t sequence, uint32_t length, uint32_t rows) {
 
 uint32_t KvCache::trim(uint32_t sequence, uint32_t length, uint32_t want) {
     want = std::min(want, length);
-    // The ring holds positions from length - shortest_ring (rounded up to a span border) on.
+    // The ring holds positions from reach - shortest_ring (rounded up to a span border) on.
     if (shortest_ring_ != 0 && want < length) {
-        const uint32_t end = (length + kv_span - 1) / kv_span * kv_span;
+        const uint32_t reach = std::max(length, reach_[sequence]);
+        const uint32_t end = (reach + kv_span - 1) / kv_span * kv_span;
         const uint32_t oldest = end > shortest_ring_ ? end - shortest_ring_ : 0;
         const uint32_t needed = want > longest_window_ ? want - longest_window_ : 0;
         if (needed < oldest) want = 0;
     }
+    if (want == 0) reach_[sequence] = 0;
     const uint32_t keep = (want + kv_span - 1) / kv_span;
     for (uint32_t& used = used_[sequence]; used > keep;)
         free_.push_back(tables_[sequence * spans_ + --used]);

@@ -48,6 +48,9 @@ class KvCache {
     std::vector<CacheLayer> layers_;
     std::vector<uint32_t> tables_;  // [sequence][span]
     std::vector<uint32_t> used_;    // pages of each sequence
+    // End of the last position written since the sequence was empty: beyond its length where it was
+    // trimmed or a pass was given up. Rings have lost what that overwrote.
+    std::vector<uint32_t> reach_;
     std::vector<uint32_t> free_;
 };
 

@@ -16,6 +16,7 @@
 #include "lower/lower.hpp"
 #include "model/builder.hpp"
 #include "runtime/kv_cache.hpp"
+#include "runtime/rope_tables.hpp"
 #include "runtime/weights.hpp"
 #include "text/tokenizer.hpp"
 
@@ -81,15 +82,18 @@ class Context {
     static Result<std::unique_ptr<Context>> create(Model& model, const ContextOptions& options);
 
     // One pass over rows; rows of one sequence stand together and take its next positions. At most
-    // max_rows rows and max_logits rows with logits. Nothing is changed where it fails. Does not
-    // allocate. Errors: token or sequence out of range, context full, too many rows.
-    Status pass(std::span<const Row> rows);
+    // max_rows rows and max_logits rows with logits. No sequence is changed where it fails. Does
+    // not allocate. `stop` (may be empty) is asked after each of the model's steps, on any thread
+    // of the team, one at a time: true gives the pass up. Errors: token or sequence out of range,
+    // context full, too many rows; cancelled.
+    Status pass(std::span<const Row> rows, const std::function<bool()>& stop = {});
     // Logits of the i-th row that asked for them in the last pass: vocabulary floats. May be
     // written to (samplers do), until the next pass.
     std::span<float> logits(uint32_t i);
 
     // Appends tokens to a sequence in chunks of at most `chunk` (0 = the model's); logits of the
-    // last one are then logits(0). `stop` (may be empty) is asked between chunks.
+    // last one are then logits(0). `stop` is pass()'s: stopped, the sequence keeps the chunks that
+    // were finished.
     Status prefill(uint32_t sequence, std::span<const int32_t> tokens, uint32_t chunk = 0,
                    const std::function<bool()>& stop = {});
     // Makes the sequence hold exactly `tokens`, keeping the longest prefix it already holds (at
@@ -129,8 +133,8 @@ class Context {
     Model& model_;
     KvCache cache_;
     Exec exec_{};
-    AlignedBuffer arena_, scratch_, partials_, rope_memory_;
-    std::vector<const float*> rope_;
+    AlignedBuffer arena_, scratch_, partials_;
+    RopeTables rope_;
     std::vector<StepCounter> counters_;
     std::vector<uint32_t> finished_;
     std::vector<int32_t> batch_tokens_;

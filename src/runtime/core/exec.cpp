@@ -107,18 +107,22 @@ void run_prepare_private(Exec& e, uint32_t step, uint32_t thread) {
 
 namespace {
 
-// A step's time ends when the last thread has come to its barrier, whoever that is.
 struct StepEnd {
     Exec* e;
     uint32_t step;
 };
 
-void stamp(void* arg) {
+// By the last thread to come to a step's barrier, before the others go on. The step's time ends
+// here, whoever that is.
+void end_step(void* arg) {
     const StepEnd& end = *static_cast<StepEnd*>(arg);
     Exec& e = *end.e;
-    const uint64_t now = e.port.now(e.port.self);
-    e.step_ns[end.step] += now - e.mark_ns;
-    e.mark_ns = now;
+    if (e.step_ns != nullptr) {
+        const uint64_t now = e.port.now(e.port.self);
+        e.step_ns[end.step] += now - e.mark_ns;
+        e.mark_ns = now;
+    }
+    if (e.stop != nullptr && e.stop(e.stop_arg)) e.stopped = true;
 }
 
 }  // namespace
@@ -126,6 +130,7 @@ void stamp(void* arg) {
 void run_pass(Exec& e, uint32_t thread) {
     const Lowered& m = *e.model;
     const bool timing = e.step_ns != nullptr;
+    const bool watched = timing || e.stop != nullptr;
     for (uint32_t i = 0; i < m.n_steps; ++i) {
         const LoweredStep& s = m.steps[i];
         const uint32_t rows = step_rows(e, s);
@@ -161,8 +166,9 @@ void run_pass(Exec& e, uint32_t thread) {
                 break;
         }
         StepEnd end{&e, i};
-        e.port.barrier(e.port.self, thread, timing ? stamp : nullptr, &end);
+        e.port.barrier(e.port.self, thread, watched ? end_step : nullptr, &end);
         if (thread == 0 && e.barriers != nullptr) ++*e.barriers;
+        if (e.stopped) return;
     }
 }
 

@@ -80,9 +80,15 @@ struct Exec {
     uint64_t* step_ns;   // [n_steps] or null: time of each step, added up
     uint64_t mark_ns;    // end of the step before; the time of the pass's start at first
     uint32_t* barriers;  // or null: barriers passed, added up
+    // Or null: asked after each step, by the last thread to come to its barrier. True ends the pass
+    // there, on all threads.
+    bool (*stop)(void* arg);
+    void* stop_arg;
+    bool stopped;  // false at the start of a pass
 };
 
-// Called by threads 0 .. n_threads-1. Logits of batch.logit_rows are then in the logits buffer.
+// Called by threads 0 .. n_threads-1. Logits of batch.logit_rows are then in the logits buffer,
+// unless `stopped` says that the pass was given up: then cache and buffers hold part of its work.
 void run_pass(Exec& e, uint32_t thread);
 
 // --- shared by the step files ---
