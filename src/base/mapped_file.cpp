@@ -23,6 +23,7 @@ class Descriptor {
         if (fd_ >= 0) ::close(fd_);
     }
     int get() const { return fd_; }
+    int release() { return std::exchange(fd_, -1); }
 
   private:
     int fd_;
@@ -32,7 +33,7 @@ class Descriptor {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
     // O_NONBLOCK: opening a pipe that nobody writes to must not wait
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) {
         const int error = errno;
         if (error == ENOENT || error == ENOTDIR)
@@ -57,18 +58,20 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     if (data == MAP_FAILED)
         return fail(ErrorCode::io, fmt::format("Cannot map '{}' ({} bytes): {}.", path, size,
                                                std::strerror(errno)));
-    return MappedFile(path, static_cast<const uint8_t*>(data), size);
+    return MappedFile(path, file.release(), static_cast<const uint8_t*>(data), size);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
     if (this != &other) {
-        unmap();
+        close();
         path_ = std::move(other.path_);
+        file_ = std::exchange(other.file_, -1);
         data_ = std::exchange(other.data_, nullptr);
         size_ = std::exchange(other.size_, 0);
     }
@@ -76,12 +79,34 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-    unmap();
+    close();
 }
 
-void MappedFile::unmap() {
+void MappedFile::close() {
     if (data_ != nullptr) ::munmap(const_cast<uint8_t*>(data_), size_);
     data_ = nullptr;
+    if (file_ >= 0) ::close(file_);
+    file_ = -1;
+}
+
+Status MappedFile::read(const uint8_t* data, size_t bytes, uint8_t* to) const {
+    const auto error = [&](const char* what) {
+        return fail(ErrorCode::io, fmt::format("Cannot read {} bytes at {} of '{}': {}.", bytes,
+                                               data - data_, path_, what));
+    };
+    if (bytes == 0) return {};
+    if (!contains(data) || bytes > size_ - static_cast<size_t>(data - data_))
+        return error("they are not in the file");
+    auto at = static_cast<off_t>(data - data_);
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = ::pread(file_, to + done, bytes - done, at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return error(std::strerror(errno));
+        if (n == 0) return error("it has become shorter");
+        done += static_cast<size_t>(n);
+        at += n;
+    }
+    return {};
 }
 
 void MappedFile::release(const uint8_t* data, size_t bytes) const {

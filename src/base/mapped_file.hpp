@@ -29,16 +29,23 @@ class MappedFile {
     const std::string& path() const { return path_; }
     bool contains(const uint8_t* p) const { return p >= data_ && p < data_ + size_; }
 
+    // Copies [data, data + bytes) of the mapping to `to` without mapping it: reads the file, which
+    // for bytes that are needed once is cheaper than a page fault for every few pages and, on
+    // several threads, much cheaper than giving the pages back. Any thread. Errors: io (the file
+    // ends earlier by now, or the device fails).
+    Status read(const uint8_t* data, size_t bytes, uint8_t* to) const;
+
     // Gives the memory of whole pages inside [data, data + bytes) back; a later read faults them in
     // from the file again. Ranges outside the mapping are ignored.
     void release(const uint8_t* data, size_t bytes) const;
 
   private:
-    MappedFile(std::string path, const uint8_t* data, size_t size)
-        : path_(std::move(path)), data_(data), size_(size) {}
-    void unmap();
+    MappedFile(std::string path, int file, const uint8_t* data, size_t size)
+        : path_(std::move(path)), file_(file), data_(data), size_(size) {}
+    void close();
 
     std::string path_;
+    int file_ = -1;
     const uint8_t* data_ = nullptr;
     size_t size_ = 0;
 };

@@ -124,6 +124,12 @@ const std::string& GgufFile::path() const {
     return impl_->parts.front().path();
 }
 
+Status GgufFile::read(const uint8_t* data, uint64_t bytes, uint8_t* to) const {
+    for (const MappedFile& part : impl_->parts)
+        if (part.contains(data)) return part.read(data, bytes, to);
+    return impl_->parts.front().read(data, bytes, to);  // says that it is not there
+}
+
 void GgufFile::release(const uint8_t* data, uint64_t bytes) const {
     for (const MappedFile& part : impl_->parts)
         if (part.contains(data)) part.release(data, bytes);

@@ -68,6 +68,10 @@ class GgufFile {
     uint64_t file_bytes() const;  // of all parts
     const std::string& path() const;
 
+    // Copies bytes of a tensor to `to` by reading its file, not through the mapping: for what is
+    // needed once (MappedFile::read). Any thread. Error: io.
+    Status read(const uint8_t* data, uint64_t bytes, uint8_t* to) const;
+
     // Gives memory of whole pages inside the range back (weights that are packed by now); reading
     // them again is allowed and reads the file again.
     void release(const uint8_t* data, uint64_t bytes) const;

@@ -15,9 +15,9 @@ namespace ridge {
 class WeightStore {
   public:
     // Packs every matrix that a product reads (once, however many steps read it) with all threads
-    // of the team, releases the file's pages as they are consumed, and fills the pointers of
-    // `model`. A table that no product reads stays in the mapped file. `progress` (may be empty)
-    // is called on this thread with a share of 0 to 1. Errors: out_of_memory.
+    // of the team and fills the pointers of `model`. What is packed is read from the file, tile by
+    // tile, and never mapped; a table that no product reads stays in the mapped file. `progress`
+    // (may be empty) is called on this thread with a share of 0 to 1. Errors: out_of_memory, io.
     static Result<WeightStore> load(const GgufFile& file, const Program& program,
                                     LoweredModel& model, ThreadTeam& team,
                                     const std::function<void(double)>& progress);

@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "support/temp_dir.hpp"
 
@@ -65,6 +67,32 @@ TEST(MappedFile, ReleaseGivesWholePagesBack) {
     file->release(file->data(), file->size() + 1);  // not inside: ignored
     file->release(file->data() - page, page);
     EXPECT_GT(resident(), before - static_cast<long>(pages) / 10);
+}
+
+TEST(MappedFile, ReadsWithoutMapping) {
+    const test::TempDir dir;
+    std::string bytes(100000, ' ');
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7 + i / 256);
+    auto opened = MappedFile::open(dir.write("f", bytes));
+    ASSERT_TRUE(opened) << opened.error().message;
+    const MappedFile file = std::move(*opened);
+    std::vector<uint8_t> to(bytes.size() + 1, 0xEE);
+    for (const size_t at : {size_t{0}, size_t{1}, size_t{4095}, bytes.size() - 1}) {
+        ASSERT_TRUE(file.read(file.data() + at, bytes.size() - at, to.data()));
+        EXPECT_EQ(std::memcmp(to.data(), bytes.data() + at, bytes.size() - at), 0) << at;
+        EXPECT_EQ(to.back(), 0xEE);
+    }
+    EXPECT_TRUE(file.read(file.data() + bytes.size(), 0, to.data()));
+    for (const auto& [at, n] : {std::pair<size_t, size_t>{0, bytes.size() + 1}, {99999, 2}})
+        EXPECT_FALSE(file.read(file.data() + at, n, to.data()));
+    EXPECT_FALSE(file.read(to.data(), 1, to.data()));
+    ASSERT_EQ(::truncate(file.path().c_str(), 50000), 0);
+    EXPECT_TRUE(file.read(file.data(), 50000, to.data()));
+    const Status cut = file.read(file.data() + 49999, 2, to.data());
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().code, ErrorCode::io);
+    EXPECT_NE(cut.error().message.find(file.path()), std::string::npos) << cut.error().message;
+    EXPECT_NE(cut.error().message.find("shorter"), std::string::npos) << cut.error().message;
 }
 
 TEST(MappedFile, ErrorsNameThePath) {
