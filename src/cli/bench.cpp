@@ -6,30 +6,22 @@
 
 #include "base/cpu.hpp"
 #include "cli/bench_output.hpp"
+#include "cli/bench_progress.hpp"
 #include "cli/common.hpp"
 #include "cli/verbs.hpp"
 
 namespace ridge::cli {
 namespace {
 
-// One line on a terminal, rewritten as the bench goes on.
-class Progress {
-  public:
-    void show(const std::string& text) {
-        if (!error_is_terminal()) return;
-        fmt::print(stderr, "\r{}\033[K", text);
-        std::fflush(stderr);
-        shown_ = true;
-    }
-    void clear() {
-        if (shown_) fmt::print(stderr, "\r\033[K");
-        shown_ = false;
-    }
-    ~Progress() { clear(); }
-
-  private:
-    bool shown_ = false;
-};
+// The roof loops that percentages of a kernel set are of: AVX2's where that is forced.
+const RoofKernels& roof_kernels(std::string_view set) {
+#if defined(__x86_64__)
+    if (set == "avx2") return avx2::roof;
+#else
+    (void)set;
+#endif
+    return best_roof_kernels();
+}
 
 // All rows of one model with one cache type.
 Status bench_model(const BenchArgs& args, const BenchPlan& plan, const std::string& name, KvType kv,
@@ -45,32 +37,47 @@ Status bench_model(const BenchArgs& args, const BenchPlan& plan, const std::stri
     RIDGE_ASSIGN(ModelOptions options, model_options(engine));
     options.kv = kv;
     options.vocabulary = false;
-    RIDGE_ASSIGN(const std::unique_ptr<Model> model, load_model(engine, std::move(options)));
-    const BenchModel described = describe_model(*model);
     Progress line;
+    LoadTimes load;
+    if (args.load) {
+        ModelOptions whole = options;  // with its vocabulary, as for a first token
+        whole.vocabulary = true;
+        whole.progress = {};
+        RIDGE_ASSIGN(const std::string path, find_model(name));
+        RIDGE_ASSIGN(load, measure_load(path, whole, args.repetitions,
+                                        [&](const std::string& what) { line.show(what); }));
+        line.clear();
+    }
+    RIDGE_ASSIGN(const std::unique_ptr<Model> model, load_model(engine, std::move(options)));
+    BenchModel described = describe_model(*model);
+    described.load_s = median(load.load_s);
+    described.read_s = median(load.read_s);
     for (const uint32_t t : plan.threads) {
         const uint32_t threads = std::min(threads_of(t), model->team().size());
         std::optional<RoofMeter> meter;
         if (args.roof_seconds > 0) {
             line.show("roofs");
-            meter.emplace(model->team(), threads);
+            meter.emplace(model->team(), threads, roof_kernels(described.kernels));
             meter->measure(args.roof_seconds);  // finds the best streams
         }
+        std::vector<BenchRow> rows;
         for (const BenchCase& c : plan.cases) {
             const auto progress = [&](const std::string& what) {
                 line.show(
                     fmt::format("{} {} t{}: {}", described.type, case_name(c), threads, what));
             };
-            RIDGE_ASSIGN(const BenchRow row, measure_row(*model, meter ? &*meter : nullptr, c,
-                                                         threads, args, progress));
+            RIDGE_ASSIGN(BenchRow row, measure_row(*model, meter ? &*meter : nullptr, c, threads,
+                                                   args, progress));
+            bound_batch(row, rows);
             line.clear();
             writer.row(described, row);
-            if (const StepGroup* s = scalar_step(*model, row))
+            if (const StepGroup* s = scalar_group(row.steps, described.kernels))
                 return fail(ErrorCode::internal,
                             fmt::format("{}: step '{} {}' ran on the scalar kernel {} although "
                                         "this machine has AVX2; add a vector kernel, or pass "
                                         "--kernels ref where that is meant",
                                         case_name(c), s->kind, s->name, s->kernel));
+            rows.push_back(std::move(row));
         }
     }
     return {};
@@ -123,6 +130,9 @@ void add_bench(CLI::App& app, int& code) {
     v->add_option("--roof-seconds", a->roof_seconds,
                   "length of one measurement of the roofs; 0 = none (0.5)")
         ->check(CLI::Range(0.0, 60.0));
+    v->add_option("--attempts", a->attempts, "tries of a row whose roofs moved by 5 % (3)")
+        ->check(CLI::Range(1, 100));
+    v->add_flag("--load", a->load, "also how long weights take to be ready, and to read the file");
     v->add_flag("--no-warmup", a->no_warmup, "no run before the first sample");
     v->add_option("--activations", a->activations, "q8 or f32");
     v->add_option("--kernels", a->kernels, "force a kernel set: avx512, avx2 or ref");

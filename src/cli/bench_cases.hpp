@@ -16,10 +16,12 @@ struct BenchArgs {
     uint32_t repetitions = 5;
     uint32_t chunk = 512;
     double roof_seconds = 0.5;  // of one measurement of the roofs; 0 = none
+    uint32_t attempts = 3;      // at most, of a row whose roofs moved
     std::string output = "md";
     std::string kernels, activations = "q8";
     bool steps = false;
     bool no_warmup = false;
+    bool load = false;  // measure how long weights take to be ready
 };
 
 // One row: `prompt` tokens, then `gen` single ones, behind `depth` tokens that are not timed.

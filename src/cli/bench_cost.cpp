@@ -163,6 +163,30 @@ std::string step_kernel(const KernelSet& set, const LoweredStep& s) {
     }
 }
 
+KindTotal kind_total(std::span<const StepGroup> groups, std::string_view kind) {
+    KindTotal sum;
+    for (const StepGroup& g : groups) {
+        if (g.kind != kind) continue;
+        const StepCost& c = g.total.cost;
+        sum.ops += c.int8_ops + c.bf16_ops + c.f32_ops;
+        sum.seconds += g.seconds;
+    }
+    return sum;
+}
+
+ProductRoof product_roof(std::span<const StepGroup> groups, const Roofs& roofs) {
+    double int8 = 0, bf16 = 0, f32 = 0;
+    for (const StepGroup& g : groups) {
+        if (g.kind != step_kind_name(StepKind::product)) continue;
+        int8 += g.total.cost.int8_ops;
+        bf16 += g.total.cost.bf16_ops;
+        f32 += g.total.cost.f32_ops;
+    }
+    if (bf16 > int8 && bf16 >= f32) return {"bf16", roofs.bf16_gflop_s};
+    if (f32 > int8) return {"f32", roofs.f32_gflop_s};
+    return {"int8", roofs.int8_gop_s};
+}
+
 std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t> step_ns,
                                    const std::vector<StepTotal>& totals) {
     const Lowered& m = model.lowered();
@@ -180,7 +204,7 @@ std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t>
         to.group.kind = kind;
         to.group.name = name;
         to.group.kernel = kernel;
-        to.group.scalar = kernel.find("_ref") != std::string::npos;
+        to.group.scalar = is_scalar_kernel(kernel);
         ++to.group.steps;
         to.group.seconds += static_cast<double>(step_ns[i]) / 1e9;
         add(to.group.total, totals[i]);
@@ -188,6 +212,7 @@ std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t>
     }
     std::vector<StepGroup> out;
     for (auto& [key, members] : found) {
+        if (members.group.seconds == 0 && members.group.total.cost.bytes == 0) continue;
         members.group.layers = layer_ranges(members.layers);
         out.push_back(std::move(members.group));
     }

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/model.hpp"
@@ -34,7 +35,8 @@ class CostMeter {
 
     const std::vector<StepTotal>& steps() const { return steps_; }
     StepTotal total() const;
-    // 2 x weights used by products, and the attention's operations: of the int8 roof alone.
+    // 2 x weights used by products, and the attention's operations (4 x head size a head and
+    // visible key): what the compute roof of the products is shared among.
     double model_ops() const { return product_ops_ + attention_ops_; }
     // Weight bytes and cache bytes: of the read roof alone.
     double read_bytes() const { return weight_bytes_ + cache_bytes_; }
@@ -59,7 +61,38 @@ struct StepGroup {
     bool above_roof() const { return total.ideal_s > seconds; }
 };
 
-// Groups by kind, name, kernel and window; slowest first. `step_ns` of each lowered step.
+// Operations and time of the steps of one kind, where the machine has one roof for them.
+struct KindTotal {
+    double ops = 0, seconds = 0;
+};
+KindTotal kind_total(std::span<const StepGroup> groups, std::string_view kind);
+
+// The roof that a model's products are measured by: that of the operations most of theirs are.
+struct ProductRoof {
+    const char* name;  // "int8", "bf16", "f32"
+    double gop_s;
+};
+ProductRoof product_roof(std::span<const StepGroup> groups, const Roofs& roofs);
+
+// Does a kernel of this name (step_kernel) belong to the set `ref`?
+inline bool is_scalar_kernel(std::string_view name) {
+    return name.find("_ref") != std::string_view::npos;
+}
+
+// The first group above 1 % of the time that ran scalar code although `set` is one of vectors: a
+// kernel that somebody forgot. The set `ref` as a whole is only ever used where it was asked for,
+// or where nothing else runs. Null where there is none.
+inline const StepGroup* scalar_group(std::span<const StepGroup> groups, std::string_view set) {
+    if (set == "ref") return nullptr;
+    double total = 0;
+    for (const StepGroup& g : groups) total += g.seconds;
+    for (const StepGroup& g : groups)
+        if (g.scalar && g.seconds > 0.01 * total) return &g;
+    return nullptr;
+}
+
+// Groups by kind, name, kernel and window, those that had nothing to do left out; slowest first.
+// `step_ns` of each lowered step.
 std::vector<StepGroup> group_steps(const Model& model, std::span<const uint64_t> step_ns,
                                    const std::vector<StepTotal>& totals);
 

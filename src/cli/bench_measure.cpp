@@ -1,13 +1,15 @@
 #include "cli/bench_measure.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <numeric>
-#include <string_view>
 
-#include "base/cpu.hpp"
 #include "cli/bench_prompt.hpp"
 #include "cli/common.hpp"
 
@@ -15,7 +17,6 @@ namespace ridge::cli {
 namespace {
 
 constexpr double tolerance = 0.05;
-constexpr uint32_t most_attempts = 3;
 
 Roofs mean_of(const Roofs& a, const Roofs& b) {
     Roofs m = a;
@@ -50,26 +51,22 @@ class Runner {
         return {};
     }
 
-    // What is timed, and its wall time. With `hash` the prompt's last logits are named, while the
-    // clock is stopped.
-    Result<double> repetition(uint64_t* hash) {
+    // What is timed, and its wall time.
+    Result<double> repetition() {
         const std::span<const int32_t> ids(ids_);
         const double start = seconds_now();
-        double paused = 0;
-        for (uint32_t s = 0; s < what_.batch && what_.prompt != 0; ++s) {
+        for (uint32_t s = 0; s < what_.batch && what_.prompt != 0; ++s)
             RIDGE_TRY(context_.prefill(s, ids.subspan(what_.depth, what_.prompt)));
-            if (hash == nullptr) continue;
-            const double stop = seconds_now();
-            *hash = logits_hash(context_.logits(0));
-            paused += seconds_now() - stop;
-        }
         const size_t first = size_t{what_.depth} + what_.prompt;
         for (uint32_t i = 0; i < what_.gen; ++i) {
             for (uint32_t s = 0; s < what_.batch; ++s) rows_[s] = {s, ids_[first + i], true};
             RIDGE_TRY(context_.pass(rows_));
         }
-        return seconds_now() - start - paused;
+        return seconds_now() - start;
     }
+
+    // Of the last token computed; every sequence of a batch has the same.
+    uint64_t hash() { return logits_hash(context_.logits(what_.gen != 0 ? what_.batch - 1 : 0)); }
 
     CostMeter cost(const Roofs& roofs) const {
         CostMeter meter(model_);
@@ -103,39 +100,76 @@ class Runner {
     std::vector<Row> rows_;
 };
 
-Result<double> sample(Runner& runner) {
+// A repetition, and what the clock showed at its steps where it was read there.
+struct Sample {
+    double seconds = 0;
+    std::vector<uint64_t> step_ns;
+    double barriers = 0, wait_ns = 0;
+};
+
+Result<Sample> take_sample(Model& model, Context& context, Runner& runner, uint32_t threads,
+                           bool timed) {
     RIDGE_TRY(runner.rewind());
-    return runner.repetition(nullptr);
+    context.set_timing(timed);
+    model.team().set_timing(timed);
+    const auto seconds = runner.repetition();
+    Sample s;
+    if (timed) {
+        s.step_ns.assign(context.step_ns().begin(), context.step_ns().end());
+        s.barriers = static_cast<double>(context.barriers());
+        for (unsigned t = 0; t < threads; ++t)
+            s.wait_ns += static_cast<double>(model.team().wait_ns(t));
+        context.set_timing(false);
+        model.team().set_timing(false);
+    }
+    if (!seconds) return propagate(seconds);
+    s.seconds = *seconds;
+    return s;
 }
 
-// A repetition that is not among the samples, with the clock read at every step and barrier.
-Status time_steps(Model& model, Context& context, Runner& runner, const Roofs& roofs,
-                  BenchRow& row) {
-    RIDGE_TRY(runner.rewind());
-    context.set_timing(true);
-    model.team().set_timing(true);
-    const auto seconds = runner.repetition(row.has_hash ? &row.hash : nullptr);
-    double wait_ns = 0;
-    for (unsigned t = 0; t < row.threads; ++t)
-        wait_ns += static_cast<double>(model.team().wait_ns(t));
-    model.team().set_timing(false);
-    if (!seconds) return propagate(seconds);
-    row.timed_s = *seconds;
-    row.barriers = static_cast<double>(context.barriers()) / runner.passes();
-    row.wait_us = wait_ns / 1e3 / row.threads / runner.passes();
-    const CostMeter meter = runner.cost(roofs);
-    row.steps = group_steps(model, context.step_ns(), meter.steps());
+// The repetition in the middle, the faster one of two.
+const Sample& middle(const std::vector<Sample>& samples) {
+    std::vector<const Sample*> order;
+    for (const Sample& s : samples) order.push_back(&s);
+    std::sort(order.begin(), order.end(),
+              [](const Sample* a, const Sample* b) { return a->seconds < b->seconds; });
+    return *order[(order.size() - 1) / 2];
+}
+
+void fill_steps(Model& model, const Runner& runner, const Sample& sample, BenchRow& row) {
+    row.timed_s = sample.seconds;
+    row.barriers = sample.barriers / runner.passes();
+    row.wait_us = sample.wait_ns / 1e3 / row.threads / runner.passes();
+    const CostMeter meter = runner.cost(row.roofs);
+    row.steps = group_steps(model, sample.step_ns, meter.steps());
     row.cost = meter.total();
     row.model_ops = meter.model_ops();
     row.read_bytes = meter.read_bytes();
-    context.set_timing(false);
-    return {};
 }
 
 }  // namespace
 
 double BenchRow::seconds() const {
-    return mean_deviation(samples_s).mean;
+    return median(samples_s);
+}
+
+double median(std::vector<double> v) {
+    if (v.empty()) return 0;
+    std::sort(v.begin(), v.end());
+    const size_t half = v.size() / 2;
+    return v.size() % 2 == 1 ? v[half] : (v[half - 1] + v[half]) / 2;
+}
+
+void bound_batch(BenchRow& row, std::span<const BenchRow> before) {
+    if (row.what.prompt != 0 || row.what.batch == 1) return;
+    double one = 0, prefill = 0;  // seconds a step, tokens per second
+    for (const BenchRow& b : before) {
+        if (b.what.depth != row.what.depth || b.what.batch != 1) continue;
+        if (b.what.prompt == 0) one = b.step_s();
+        if (b.what.gen == 0 && b.seconds() > 0)
+            prefill = std::max(prefill, static_cast<double>(b.tokens()) / b.seconds());
+    }
+    if (one > 0 && prefill > 0) row.batch_bound_s = std::max(one, row.what.batch / prefill);
 }
 
 MeanDeviation mean_deviation(const std::vector<double>& v) {
@@ -156,16 +190,18 @@ Result<BenchRow> measure_row(Model& model, RoofMeter* meter, const BenchCase& wh
     options.threads_prefill = options.threads_decode = threads;
     RIDGE_ASSIGN(const std::unique_ptr<Context> context, Context::create(model, options));
     Runner runner(model, *context, what);
+    const bool timed = what.gen == 0;
     if (!args.no_warmup) {
         progress("warm-up");
-        RIDGE_TRY(sample(runner));
+        RIDGE_TRY(take_sample(model, *context, runner, threads, false));
     }
     BenchRow best;
-    for (uint32_t attempt = 1; attempt <= most_attempts; ++attempt) {
+    std::vector<Sample> kept;
+    for (uint32_t attempt = 1; attempt <= args.attempts; ++attempt) {
         BenchRow row;
+        std::vector<Sample> samples;
         row.what = what;
         row.threads = threads;
-        row.has_hash = what.prompt != 0;
         row.measured = meter != nullptr;
         if (meter != nullptr) {
             progress("roofs");
@@ -173,34 +209,69 @@ Result<BenchRow> measure_row(Model& model, RoofMeter* meter, const BenchCase& wh
         }
         for (uint32_t r = 0; r < args.repetitions; ++r) {
             progress(fmt::format("{} of {}", r + 1, args.repetitions));
-            RIDGE_ASSIGN(const double seconds, sample(runner));
-            row.samples_s.push_back(seconds);
+            RIDGE_ASSIGN(Sample s, take_sample(model, *context, runner, threads, timed));
+            row.samples_s.push_back(s.seconds);
+            samples.push_back(std::move(s));
         }
+        row.hash = runner.hash();
         if (meter != nullptr) {
             progress("roofs");
             row.after = meter->measure(args.roof_seconds);
             row.roofs = mean_of(row.before, row.after);
             row.roof_difference = difference(row.before, row.after);
         }
-        if (attempt == 1 || row.roof_difference < best.roof_difference) best = std::move(row);
+        if (attempt == 1 || row.roof_difference < best.roof_difference) {
+            best = std::move(row);
+            kept = std::move(samples);
+        }
         best.attempts = attempt;
         if (best.roof_difference <= tolerance) break;
     }
     best.noisy = best.roof_difference > tolerance;
-    progress("steps");
-    RIDGE_TRY(time_steps(model, *context, runner, best.roofs, best));
+    if (!timed) {
+        progress("steps");
+        RIDGE_ASSIGN(Sample s, take_sample(model, *context, runner, threads, true));
+        kept.assign(1, std::move(s));
+    }
+    fill_steps(model, runner, middle(kept), best);
     return best;
 }
 
-const StepGroup* scalar_step(const Model& model, const BenchRow& row) {
-    // The set `ref` as a whole is only ever used where it was asked for, or nothing else runs.
-    if (!cpu().has_avx2_set() || std::string_view(model.kernels().set->name) == "ref")
-        return nullptr;
-    double total = 0;
-    for (const StepGroup& g : row.steps) total += g.seconds;
-    for (const StepGroup& g : row.steps)
-        if (g.scalar && g.seconds > 0.01 * total) return &g;
-    return nullptr;
+namespace {
+
+// Reads the file once; its seconds.
+Result<double> read_file(const std::string& path) {
+    static constexpr size_t block = size_t{1} << 20;
+    const auto buffer = std::make_unique<char[]>(block);
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : 1;
+    const double start = seconds_now();
+    while (got > 0) got = read(fd, buffer.get(), block);
+    const double seconds = seconds_now() - start;
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    if (got < 0)
+        return fail(ErrorCode::io,
+                    fmt::format("{} could not be read: {}", path, std::strerror(error)));
+    return seconds;
+}
+
+}  // namespace
+
+Result<LoadTimes> measure_load(const std::string& path, const ModelOptions& options,
+                               uint32_t repetitions,
+                               const std::function<void(const std::string&)>& progress) {
+    LoadTimes times;
+    RIDGE_TRY(read_file(path));
+    for (uint32_t r = 0; r < repetitions; ++r) {
+        progress(fmt::format("loading, {} of {}", r + 1, repetitions));
+        RIDGE_ASSIGN(const double read_s, read_file(path));
+        const double start = seconds_now();
+        RIDGE_TRY(Model::load(path, options));
+        times.load_s.push_back(seconds_now() - start);
+        times.read_s.push_back(read_s);
+    }
+    return times;
 }
 
 }  // namespace ridge::cli

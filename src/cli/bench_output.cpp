@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.hpp"
+#include "cli/bench_progress.hpp"
+#include "cli/common.hpp"
 #include "kernels/packed.hpp"
 #if __has_include("ridge_commit.hpp")
 #include "ridge_commit.hpp"
@@ -28,36 +31,6 @@ uint64_t status_bytes(const std::string& key) {
         if (line.rfind(key + ":", 0) == 0)
             return std::strtoull(line.c_str() + key.size() + 1, nullptr, 10) * 1024;
     return 0;
-}
-
-double share(double part, double whole) {
-    return whole > 0 ? part / whole : 0.0;
-}
-
-// Rates and shares of a row, from its mean time.
-struct Rates {
-    MeanDeviation tokens_s, ns;
-    double gb_s, gop_s;
-    double of_roof, of_int8, of_read;  // 0 to 1
-};
-
-Rates rates(const BenchRow& r) {
-    std::vector<double> ts, ns;
-    for (const double s : r.samples_s) {
-        ts.push_back(share(static_cast<double>(r.tokens()), s));
-        ns.push_back(s * 1e9);
-    }
-    const double s = r.seconds();
-    const StepCost& c = r.cost.cost;
-    Rates out{};
-    out.tokens_s = mean_deviation(ts);
-    out.ns = mean_deviation(ns);
-    out.gb_s = share(c.bytes / 1e9, s);
-    out.gop_s = share((c.int8_ops + c.bf16_ops + c.f32_ops) / 1e9, s);
-    out.of_roof = share(r.cost.ideal_s, s);
-    out.of_int8 = share(r.model_ops / 1e9, s * r.roofs.int8_gop_s);
-    out.of_read = share(r.read_bytes / 1e9, s * r.roofs.read_gb_s);
-    return out;
 }
 
 Json roofs_json(const Roofs& r) {
@@ -100,13 +73,23 @@ Json fields(const BenchModel& m, const BenchRow& r) {
     j["stddev_ns"] = whole(v.ns.deviation);
     j["avg_ts"] = v.tokens_s.mean;
     j["stddev_ts"] = v.tokens_s.deviation;
+    j["median_ns"] = whole(r.seconds() * 1e9);
+    j["median_ts"] = v.median_tokens_s;
     j["gb_s"] = v.gb_s;
     j["gop_s"] = v.gop_s;
     j["roof_percent"] = roof(100 * v.of_roof);
     j["int8_roof_percent"] = roof(100 * v.of_int8);
     j["read_roof_percent"] = roof(100 * v.of_read);
+    j["model_ops"] = r.model_ops;
+    j["read_bytes"] = r.read_bytes;
+    j["own_roof"] = v.own.name;
+    j["own_roof_percent"] = roof(100 * v.of_own);
+    j["products_percent"] = roof(100 * v.products_of_own);
+    j["attention_percent"] = v.attention_of_bf16 > 0 ? roof(100 * v.attention_of_bf16) : nullptr;
+    j["step_ms"] = r.step_s() > 0 ? Json(1e3 * r.step_s()) : Json(nullptr);
+    j["batch_ratio"] = r.batch_bound_s > 0 ? Json(r.step_s() / r.batch_bound_s) : Json(nullptr);
     j["bytes_per_token"] = m.bytes_per_token;
-    j["logits_hash"] = r.has_hash ? Json(fmt::format("{:016x}", r.hash)) : Json(nullptr);
+    j["logits_hash"] = fmt::format("{:016x}", r.hash);
     j["barriers_per_pass"] = r.barriers;
     j["wait_us_per_pass"] = r.wait_us;
     j["read_gb_s_roof"] = roof(r.roofs.read_gb_s);
@@ -114,10 +97,13 @@ Json fields(const BenchModel& m, const BenchRow& r) {
     j["bf16_gflop_s_roof"] = roof(r.roofs.bf16_gflop_s);
     j["f32_gflop_s_roof"] = roof(r.roofs.f32_gflop_s);
     j["roof_difference_percent"] = roof(100 * r.roof_difference);
+    j["roof_set"] = r.measured ? Json(r.roofs.set) : Json(nullptr);
     j["attempts"] = r.attempts;
     j["noisy"] = r.noisy;
     j["resident_bytes"] = status_bytes("VmRSS");
     j["peak_resident_bytes"] = status_bytes("VmHWM");
+    j["load_ms"] = m.load_s > 0 ? Json(1e3 * m.load_s) : Json(nullptr);
+    j["file_read_ms"] = m.read_s > 0 ? Json(1e3 * m.read_s) : Json(nullptr);
     return j;
 }
 
@@ -213,90 +199,38 @@ class CsvWriter : public BenchWriter {
     bool first_ = true;
 };
 
-// A table as llama-bench prints it; what does not fit into one follows below.
-class MarkdownWriter : public BenchWriter {
-  public:
-    explicit MarkdownWriter(bool steps) : steps_(steps) {}
-
-    void row(const BenchModel& m, const BenchRow& r) override {
-        const Rates v = rates(r);
-        const auto percent = [&](double x) {
-            return r.measured ? fmt::format("{:.1f}", 100 * x) : std::string("-");
-        };
-        if (notes_.empty())
-            fmt::print(
-                "| {:<26} | {:>10} | {:>8} | {:>2} | {:>4} | {:>15} | {:>18} | {:>6} | {:>7} | "
-                "{:>6} | {:>6} | {:>6} |\n"
-                "| {:-<26} | {:->9}: | {:->7}: | {:->1}: | {:->4} | {:->14}: | {:->17}: | {:->5}: "
-                "| {:->6}: | {:->5}: | {:->5}: | {:->5}: |\n",
-                "model", "size", "params", "t", "kv", "test", "t/s", "GB/s", "GOP/s", "% roof",
-                "% int8", "% read", "", "", "", "", "", "", "", "", "", "", "", "");
-        fmt::print(
-            "| {:<26} | {:>10} | {:>8} | {:>2} | {:>4} | {:>15} | {:>18} | {:>6.1f} | {:>7.0f} | "
-            "{:>6} | {:>6} | {:>6} |\n",
-            m.type, fmt::format("{:.2f} MiB", static_cast<double>(m.bytes) / 1048576.0),
-            fmt::format("{:.2f} M", static_cast<double>(m.params) / 1e6), r.threads,
-            kv_type_name(m.kv), case_name(r.what),
-            fmt::format("{:.2f} +- {:.2f}", v.tokens_s.mean, v.tokens_s.deviation), v.gb_s, v.gop_s,
-            percent(v.of_roof), percent(v.of_int8), percent(v.of_read));
-        std::fflush(stdout);
-        note(m, r);
-    }
-
-    void finish() override {
-        if (notes_.empty()) return;
-        fmt::print("\n{}build: {}; {}\n", notes_, build_commit(), cpu().model);
-    }
-
-  private:
-    void note(const BenchModel& m, const BenchRow& r) {
-        notes_ += fmt::format("{}, {} threads, {}: {} kernels", m.file, r.threads,
-                              case_name(r.what), m.kernels);
-        if (r.has_hash) notes_ += fmt::format("; logits {:016x}", r.hash);
-        if (r.what.gen != 0)
-            notes_ += fmt::format("; {:.0f} barriers and {:.1f} us of waiting a pass", r.barriers,
-                                  r.wait_us);
-        if (r.measured)
-            notes_ += fmt::format(
-                "; roofs {:.1f} GB/s, int8 {:.0f}, bf16 {:.0f}, f32 {:.0f} GOP/s, {:.1f} % "
-                "apart{}",
-                r.roofs.read_gb_s, r.roofs.int8_gop_s, r.roofs.bf16_gflop_s, r.roofs.f32_gflop_s,
-                100 * r.roof_difference, r.noisy ? " (noisy)" : "");
-        notes_ += '\n';
-        if (steps_) notes_ += table(r) + '\n';
-    }
-
-    static std::string table(const BenchRow& r) {
-        std::string t = fmt::format(
-            "\n| {:<8} | {:<18} | {:<12} | {:>9} | {:>6} | {:>9} | {:>9} | {:>7} | {:>7} | {:>6} "
-            "| {} |\n| {:-<8} | {:-<18} | {:-<12} | {:->8}: | {:->5}: | {:->8}: | {:->8}: | "
-            "{:->6}: | {:->6}: | {:->5}: | ------ |\n",
-            "step", "of", "layers", "ms", "share", "MB", "GOP", "GB/s", "GOP/s", "% roof", "kernel",
-            "", "", "", "", "", "", "", "", "", "");
-        for (const StepGroup& g : r.steps) {
-            const StepCost& c = g.total.cost;
-            const double ops = c.int8_ops + c.bf16_ops + c.f32_ops;
-            t += fmt::format(
-                "| {:<8} | {:<18} | {:<12} | {:>9.3f} | {:>6.1f} | {:>9.2f} | {:>9.3f} | {:>7.1f} "
-                "| {:>7.1f} | {:>6} | {} |\n",
-                g.kind, g.name, g.layers, g.seconds * 1e3, 100 * share(g.seconds, r.timed_s),
-                c.bytes / 1e6, ops / 1e9, share(c.bytes / 1e9, g.seconds),
-                share(ops / 1e9, g.seconds),
-                !r.measured      ? std::string("-")
-                : g.above_roof() ? std::string(">100")
-                                 : fmt::format("{:.1f}", 100 * share(g.total.ideal_s, g.seconds)),
-                g.kernel);
-        }
-        t += "\na step ends when its last thread does; one without a barrier (decode's prepares) "
-             "is timed on\nthread 0; >100: its bytes came from a cache\n";
-        return t;
-    }
-
-    bool steps_;
-    std::string notes_;
-};
-
 }  // namespace
+
+Rates rates(const BenchRow& r) {
+    std::vector<double> ts, ns;
+    for (const double s : r.samples_s) {
+        ts.push_back(share(static_cast<double>(r.tokens()), s));
+        ns.push_back(s * 1e9);
+    }
+    const double s = r.seconds();
+    const StepCost& c = r.cost.cost;
+    const KindTotal products = kind_total(r.steps, step_kind_name(StepKind::product));
+    const KindTotal attention = kind_total(r.steps, step_kind_name(StepKind::attend));
+    Rates out{};
+    out.tokens_s = mean_deviation(ts);
+    out.ns = mean_deviation(ns);
+    out.median_tokens_s = share(static_cast<double>(r.tokens()), s);
+    out.gb_s = share(c.bytes / 1e9, s);
+    out.gop_s = share((c.int8_ops + c.bf16_ops + c.f32_ops) / 1e9, s);
+    out.of_roof = share(r.cost.ideal_s, s);
+    out.of_int8 = share(r.model_ops / 1e9, s * r.roofs.int8_gop_s);
+    out.of_read = share(r.read_bytes / 1e9, s * r.roofs.read_gb_s);
+    out.own = product_roof(r.steps, r.roofs);
+    out.of_own = share(r.model_ops / 1e9, s * out.own.gop_s);
+    out.products_of_own = share(products.ops / 1e9, products.seconds * out.own.gop_s);
+    // An f32 cache has f32 operations and no share of this roof.
+    double bf16 = 0;
+    for (const StepGroup& g : r.steps)
+        if (g.kind == step_kind_name(StepKind::attend)) bf16 += g.total.cost.bf16_ops;
+    if (bf16 > 0)
+        out.attention_of_bf16 = share(bf16 / 1e9, attention.seconds * r.roofs.bf16_gflop_s);
+    return out;
+}
 
 BenchModel describe_model(const Model& model) {
     BenchModel m;
@@ -321,7 +255,10 @@ BenchModel describe_model(const Model& model) {
 
 Result<std::unique_ptr<BenchWriter>> bench_writer(const std::string& format, bool steps) {
     std::unique_ptr<BenchWriter> writer;
-    if (format == "md") writer = std::make_unique<MarkdownWriter>(steps);
+    if (format == "md")
+        writer = output_is_terminal() && terminal_columns(STDOUT_FILENO) < markdown_columns
+                     ? narrow_writer(steps)
+                     : markdown_writer(steps);
     if (format == "json") writer = std::make_unique<JsonWriter>(false, steps);
     if (format == "jsonl") writer = std::make_unique<JsonWriter>(true, steps);
     if (format == "csv") {

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/cpu.hpp"
 #include "cli/bench_prompt.hpp"
 #include "cli/run_ridge.hpp"
+#include "kernels/roof/roof.hpp"
 #include "support/engine.hpp"
 
 namespace ridge::test {
@@ -41,11 +43,11 @@ class Bench : public testing::Test {
 };
 
 constexpr const char* contract[] = {
-    "build_commit",   "cpu_info",   "model_filename", "model_type",   "model_size",
-    "model_n_params", "n_batch",    "n_ubatch",       "n_threads",    "type_k",
-    "type_v",         "flash_attn", "n_prompt",       "n_gen",        "n_depth",
-    "test_time",      "avg_ns",     "stddev_ns",      "avg_ts",       "stddev_ts",
-    "kernels",        "gb_s",       "gop_s",          "roof_percent", "logits_hash"};
+    "build_commit", "cpu_info",  "model_filename", "model_type", "model_size", "model_n_params",
+    "n_batch",      "n_ubatch",  "n_threads",      "type_k",     "type_v",     "flash_attn",
+    "n_prompt",     "n_gen",     "n_depth",        "test_time",  "avg_ns",     "stddev_ns",
+    "avg_ts",       "stddev_ts", "kernels",        "gb_s",       "gop_s",      "roof_percent",
+    "logits_hash",  "median_ns", "median_ts",      "own_roof",   "step_ms",    "batch_ratio"};
 
 TEST_F(Bench, JsonCarriesTheContractsFields) {
     const std::string path = model();
@@ -65,11 +67,17 @@ TEST_F(Bench, JsonCarriesTheContractsFields) {
         EXPECT_NEAR(r["avg_ns"].get<double>(), mean, 1.0);
         const double ts = (r["samples_ts"][0].get<double>() + r["samples_ts"][1].get<double>()) / 2;
         EXPECT_NEAR(r["avg_ts"].get<double>(), ts, ts * 1e-9);
-        EXPECT_TRUE(r["roof_percent"].is_null());  // no roofs were measured
+        EXPECT_NEAR(r["median_ns"].get<double>(), mean, 1.0);  // of two
+        for (const char* key : {"roof_percent", "own_roof_percent", "products_percent"})
+            EXPECT_TRUE(r[key].is_null()) << key;  // no roofs were measured
+        EXPECT_EQ(r["own_roof"], "int8");
+        EXPECT_TRUE(r["batch_ratio"].is_null());
+        EXPECT_TRUE(r["load_ms"].is_null());  // was not asked for
     }
     EXPECT_EQ(all[0]["n_prompt"], 40);
     EXPECT_EQ(all[1]["n_gen"], 3);
-    EXPECT_TRUE(all[1]["logits_hash"].is_null());
+    EXPECT_TRUE(all[0]["step_ms"].is_null());
+    EXPECT_NEAR(all[1]["step_ms"].get<double>(), all[1]["median_ns"].get<double>() / 3e6, 1e-6);
 
     const auto file = GgufFile::open(path);
     ASSERT_TRUE(file.has_value());
@@ -117,15 +125,16 @@ TEST_F(Bench, ThreadsCacheTypesAndModels) {
 TEST_F(Bench, HashIsThatOfThePerplexityPath) {
     for (const ShapeConfig& shape : {tiny_llama(DType::q4_0), tiny_gemma(DType::q8_0)}) {
         const std::string path = model(shape);
-        const json all = rows(path + quick + "-p 300 -n 0 -d 0,20");
-        ASSERT_EQ(all.size(), 2u);
+        const json all = rows(path + quick + "-p 300 -n 7 -pg 9,5 -d 0,20");
+        ASSERT_EQ(all.size(), 6u);
         ModelOptions options;
         options.chunk = options.max_logits = 64;
         options.threads = 2;
         const auto m = load(path, options);
         ASSERT_NE(m, nullptr);
         for (const json& r : all) {
-            const size_t n = r["n_depth"].get<size_t>() + 300;
+            const size_t n =
+                r["n_depth"].get<size_t>() + r["n_prompt"].get<size_t>() + r["n_gen"].get<size_t>();
             const auto c = context(*m, static_cast<uint32_t>(n));
             const auto ids = cli::random_prompt(n, m->program().vocab);
             const std::vector<float> logits = all_logits(*c, ids, 64);
@@ -134,7 +143,7 @@ TEST_F(Bench, HashIsThatOfThePerplexityPath) {
             const uint64_t hash = cli::logits_hash(std::span(logits).last(vocab));
             char text[17];
             std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-            EXPECT_EQ(r["logits_hash"], text) << shape.name;
+            EXPECT_EQ(r["logits_hash"], text) << shape.name << " " << r["test"];
         }
     }
 }
@@ -153,11 +162,79 @@ TEST_F(Bench, StepsAddUpToTheRow) {
             product = product || (s["name"] == "ffn_gate+up" && s["layers"] == "0-1");
         }
         EXPECT_TRUE(product) << r["steps"];
-        const double row = r["gb_s"].get<double>() * r["avg_ns"].get<double>();
-        EXPECT_NEAR(bytes, row, row * 1e-4);  // avg_ns is whole nanoseconds
+        const double row = r["gb_s"].get<double>() * r["median_ns"].get<double>();
+        EXPECT_NEAR(bytes, row, row * 1e-4);  // median_ns is whole nanoseconds
     }
     EXPECT_GE(all[1]["barriers_per_pass"].get<double>(), 2.0);
     EXPECT_LE(all[1]["barriers_per_pass"].get<double>(), 5.0 * 2 + 3);  // two layers
+}
+
+TEST_F(Bench, BatchesAreMeasuredByOneSequenceAndThePrompt) {
+    const json all = rows(model() + quick + "-p 64 -n 3 -b 1,4,32");
+    ASSERT_EQ(all.size(), 4u);
+    EXPECT_TRUE(all[0]["batch_ratio"].is_null());
+    EXPECT_TRUE(all[1]["batch_ratio"].is_null());  // what the others are measured by
+    const double one = all[1]["step_ms"].get<double>();
+    const double token = all[0]["median_ns"].get<double>() / 64 / 1e6;
+    for (size_t i : {size_t{2}, size_t{3}}) {
+        const double n = all[i]["n_batch"].get<double>();
+        const double bound = std::max(one, n * token);
+        const double step = all[i]["step_ms"].get<double>();
+        EXPECT_NEAR(all[i]["batch_ratio"].get<double>(), step / bound, step / bound * 1e-4);
+        EXPECT_NEAR(all[i]["median_ts"].get<double>(), n / step * 1e3, n / step);
+        EXPECT_EQ(all[i]["logits_hash"], all[1]["logits_hash"]);  // whoever else is decoded
+    }
+    // Nothing to measure by without a prompt, or with one sequence behind another depth.
+    EXPECT_TRUE(rows(model() + quick + "-p 0 -n 2 -b 1,2")[1]["batch_ratio"].is_null());
+}
+
+TEST_F(Bench, ProductsAndAttentionAreShares) {
+    const json all = rows(model() + " -p 64 -n 2 -r 1 -t 1 --roof-seconds 0.01 --steps");
+    ASSERT_EQ(all.size(), 2u);
+    for (const json& r : all) {
+        double ops = 0, ms = 0, attend_ops = 0, attend_ms = 0;
+        for (const json& s : r["steps"]) {
+            if (s["kind"] == "product") {
+                ops += s["int8_ops"].get<double>();
+                ms += s["ms"].get<double>();
+            } else if (s["kind"] == "attend") {
+                attend_ops += s["bf16_ops"].get<double>();
+                attend_ms += s["ms"].get<double>();
+            }
+        }
+        const double products = 100 * ops / ms / 1e6 / r["int8_gop_s_roof"].get<double>();
+        EXPECT_NEAR(r["products_percent"].get<double>(), products, products * 1e-6);
+        const double bf16 = r["bf16_gflop_s_roof"].get<double>();
+        const double attention = 100 * attend_ops / attend_ms / 1e6 / bf16;
+        EXPECT_NEAR(r["attention_percent"].get<double>(), attention, attention * 1e-6);
+        EXPECT_EQ(r["own_roof_percent"], r["int8_roof_percent"]);
+        EXPECT_NEAR(r["model_ops"].get<double>(), ops + attend_ops, ops * 1e-9);
+    }
+    // Two rows: 64 tokens see 64 x 65 / 2 keys, each 4 x head size x heads x layers operations.
+    double attend = 0;
+    for (const json& s : all[0]["steps"])
+        if (s["kind"] == "attend") attend += s["bf16_ops"].get<double>();
+    const ShapeConfig shape = tiny_llama(DType::q4_0);
+    EXPECT_EQ(attend, 4.0 * shape.key_length * shape.head_count * shape.block_count * 64 * 65 / 2);
+
+    const json plain = rows(model(tiny_llama(DType::f32)) + quick + "-p 8 -n 0 -ctk f32");
+    EXPECT_EQ(plain[0]["own_roof"], "f32");
+    EXPECT_TRUE(plain[0]["attention_percent"].is_null());
+}
+
+TEST_F(Bench, LoadingBesideOneReadOfTheFile) {
+    const json all = rows(model() + quick + "-p 2 -n 0 --load");
+    EXPECT_GT(all[0]["load_ms"].get<double>(), 0.0);
+    EXPECT_GT(all[0]["file_read_ms"].get<double>(), 0.0);
+    const CliRun r = run_ridge("bench " + model() + quick + "-p 2 -n 0 --load");
+    EXPECT_THAT(r.out, HasSubstr("weights ready in "));
+}
+
+TEST_F(Bench, ForcedSetsAreMeasuredByTheirOwnRoof) {
+    if (!cpu().has_avx2_set()) GTEST_SKIP() << "this machine has no AVX2";
+    const std::string few = " -p 4 -n 0 -r 1 -t 1 --roof-seconds 0.01 --attempts 1";
+    EXPECT_EQ(rows(model() + few + " --kernels avx2")[0]["roof_set"], "avx2");
+    EXPECT_EQ(rows(model() + few)[0]["roof_set"], best_roof_kernels().set);
 }
 
 TEST_F(Bench, RoofsAreMeasuredBeforeAndAfter) {
@@ -173,6 +250,7 @@ TEST_F(Bench, RoofsAreMeasuredBeforeAndAfter) {
     EXPECT_GE(r["attempts"], 1);
     EXPECT_LE(r["attempts"], 3);
     EXPECT_EQ(r["noisy"].get<bool>(), r["roof_difference_percent"].get<double>() > 5.0);
+    EXPECT_EQ(rows(model() + " -p 2 -n 0 -r 1 --roof-seconds 0.01 --attempts 1")[0]["attempts"], 1);
 }
 
 TEST_F(Bench, JsonLines) {
