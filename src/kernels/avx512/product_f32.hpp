@@ -1,75 +1,16 @@
-// Products with unquantized activations: out[r][c] = sum over k of a[r][k] * W[c][k] in f32.
+// Products of quantized and BF16 weights with f32 activations: out[r][c] = sum over k of a[r][k] *
+// W[c][k] in f32.
 //
-// F32 and F16 weights are read straight from the packed pairs; quantized types and BF16 are
-// dequantized into a panel of a pair in scratch ([k][2][16] f32: scale * (code - zero), or scale *
-// code + min, the very operations of dequantize()) and used for all rows. One FMA a weight, k in
-// order, so a row's bits depend on nothing but its activations. Bound: the two FMA ports for many
-// rows; read bandwidth for one row of F16 or F32.
+// A pair is dequantized into a panel in scratch ([k][2][16] f32: scale * (code - zero), or scale *
+// code + min, the very operations of dequantize()) and used for all rows by product_plain.hpp's
+// tiles: one FMA a weight, k in order, so a row's bits depend on nothing but its activations.
+// Bound: the FMA ports for many rows; dequantizing for few.
 #pragma once
 
-#include "kernels/avx512/tile_bf16.hpp"
-#include "kernels/avx512/tile_f32.hpp"
+#include "kernels/avx512/product_plain.hpp"
 #include "kernels/avx512/unpack.hpp"
-#include "kernels/contract.hpp"
 
 namespace ridge::avx512 {
-
-// A tile of R rows and the first NG groups of a pair, as tile_f32 and tile_bf16 are called.
-template <class B>
-struct F32Tile {
-    template <int R, int NG>
-    static inline void run(const uint8_t* a, size_t a_stride, const uint8_t* pair, size_t steps,
-                           float* out, size_t out_stride) {
-        constexpr size_t lanes = group_columns * sizeof(B);
-        tile_f32<R, NG, B>(a, a_stride, pair, lanes, 2 * lanes, steps, out, out_stride);
-    }
-};
-struct Bf16Tile {
-    template <int R, int NG>
-    static inline void run(const uint8_t* a, size_t a_stride, const uint8_t* pair, size_t steps,
-                           float* out, size_t out_stride) {
-        tile_bf16<R, NG>(a, a_stride, pair, 64, 128, steps, out, out_stride);
-    }
-};
-
-template <class Tile, int NG>
-static inline void tile_rows(const ProductArgs& p, const uint8_t* pair, size_t steps, float* out) {
-    size_t row = 0;
-    for (; row + 6 <= p.rows; row += 6)
-        Tile::template run<6, NG>(p.act + row * p.act_stride, p.act_stride, pair, steps,
-                                  out + row * p.out_stride, p.out_stride);
-    const uint8_t* a = p.act + row * p.act_stride;
-    float* o = out + row * p.out_stride;
-    switch (p.rows - row) {
-        case 5:
-            Tile::template run<5, NG>(a, p.act_stride, pair, steps, o, p.out_stride);
-            break;
-        case 4:
-            Tile::template run<4, NG>(a, p.act_stride, pair, steps, o, p.out_stride);
-            break;
-        case 3:
-            Tile::template run<3, NG>(a, p.act_stride, pair, steps, o, p.out_stride);
-            break;
-        case 2:
-            Tile::template run<2, NG>(a, p.act_stride, pair, steps, o, p.out_stride);
-            break;
-        case 1:
-            Tile::template run<1, NG>(a, p.act_stride, pair, steps, o, p.out_stride);
-            break;
-        default:
-            break;
-    }
-}
-
-// Plain types: no panel.
-template <class Tile>
-static inline void product_plain(const ProductArgs& p, size_t steps) {
-    const uint8_t* pair = p.weights;
-    float* out = p.out;
-    for (size_t i = 0; i < p.groups / 2; ++i, pair += p.pair_bytes, out += pair_columns)
-        tile_rows<Tile, 2>(p, pair, steps, out);
-    if (p.groups % 2 != 0) tile_rows<Tile, 1>(p, pair, steps, out);
-}
 
 // One group of a pair to its lanes of the panel.
 template <DType T>
@@ -119,9 +60,9 @@ static inline void product_panel_f32(const ProductArgs& p) {
         dequantize_group<T>(pair, 0, p.k, panel);
         if (g + 1 < p.groups) {
             dequantize_group<T>(pair, 1, p.k, panel);
-            tile_rows<F32Tile<float>, 2>(p, p.scratch, p.k, out);
+            plain_pair<F32Step<float>, 2>(p, p.scratch, p.k, 0, out);
         } else {
-            tile_rows<F32Tile<float>, 1>(p, p.scratch, p.k, out);
+            plain_pair<F32Step<float>, 1>(p, p.scratch, p.k, 0, out);
         }
     }
 }

@@ -1,4 +1,4 @@
-// Products with f32 and bf16 activations, instantiated: quantized types.
+// Products with f32 activations, instantiated: quantized types and BF16.
 #include "kernels/avx512/product_f32.hpp"
 #include "kernels/avx512/set.hpp"
 
