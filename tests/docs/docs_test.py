@@ -16,14 +16,19 @@ import unittest
 import xml.etree.ElementTree as xml
 from unittest import mock
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from bench_run_test import Harness  # noqa: E402, F401
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
+import bench_roofline  # noqa: E402
 import docs_bench  # noqa: E402
 import docs_layers  # noqa: E402
 import docs_markers  # noqa: E402
 import docs_quality  # noqa: E402
 
-DOCUMENTS = ["README.md", "CHANGELOG.md", "docs/architecture.md", "docs/models.md", "docs/numerics.md"]
+DOCUMENTS = ["README.md", "CHANGELOG.md", "docs/architecture.md", "docs/models.md", "docs/numerics.md",
+             "docs/performance.md"]
 CODE_FOLDERS = ("src", "tests", "tools", "cmake", "fuzz")
 CODE_SUFFIXES = (".hpp", ".cpp", ".inc", ".py", ".cmake", ".txt", ".sh")
 PATH = re.compile(r"^[\w.*{}<>-]*/[\w./*{}<>-]*$|^[\w-]+\.(py|md|cpp|hpp|inc|txt|svg|cmake|json)$")
@@ -168,11 +173,40 @@ class Pictures(unittest.TestCase):
             self.assertNotRegex(text, r"@import|font-face|<image|href")
 
 
-ROW = {"build_commit": "abc1234", "cpu_info": "Some CPU", "model_filename": "/m/SmolLM2-135M-Instruct.Q4_1.gguf",
-       "model_type": "llama 134.5M Q4_1", "n_threads": 2, "type_k": "bf16", "n_prompt": 512, "n_gen": 0, "n_depth": 0,
-       "n_batch": 1, "test": "pp512", "test_time": "2026-01-02T03:04:05Z", "avg_ts": 1000.0, "stddev_ts": 5.0,
-       "gb_s": 3.0, "gop_s": 300.0, "roof_percent": 40.0, "int8_roof_percent": 35.0, "read_roof_percent": 4.0,
-       "kernels": "avx512", "noisy": False, "read_gb_s_roof": 40.0, "int8_gop_s_roof": 900.0}
+def bench_row(part, test, **figures):
+    """A row as tools/bench_run.py keeps it."""
+    step = {"kind": "product", "name": "ffn_gate+up", "kernel": "product_q8_q4_1_avx512", "layers": "0-29", "ms": 12.0,
+            "share_percent": 60.0, "gb_s": 2.0, "gop_s": 900.0, "roof_percent": 45.0, "ops_per_byte": 300.0,
+            "operations": "int8"}
+    row = {"part": part, "test": test, "kv": "bf16", "threads": 2, "kernels": "avx512", "prompt": 512, "gen": 0, "depth": 0,
+           "batch": 1, "tokens_s": 1100.0, "range": [1000.0, 1200.0], "samples": 6, "noisy": 0, "own_roof": "int8",
+           "logits_hash": "0", "gb_s": 3.0, "gop_s": 900.0, "roof_percent": 50.0, "own_roof_percent": 44.0,
+           "products_percent": 55.0, "attention_percent": 47.0, "read_roof_percent": 4.0, "step_ms": None,
+           "batch_ratio": None, "read_gb_s_roof": 40.0, "int8_gop_s_roof": 2000.0, "bf16_gflop_s_roof": 1000.0,
+           "f32_gflop_s_roof": 500.0, "wait_us_per_pass": 9.0, "barriers_per_pass": 150.0, "read_bytes": 1e8,
+           "steps": [step, dict(step, name="ffn_down", gop_s=901.0, roof_percent=145.0)]}
+    return dict(row, **figures)
+
+
+def bench_results():
+    """A file as tools/bench_run.py writes it: one model, with peers, batches and the rest."""
+    decode = {"prompt": 0, "gen": 128, "tokens_s": 90.0, "read_roof_percent": 71.0, "step_ms": 11.0, "read_bytes": 128e8}
+    rows = [bench_row("speed", "pp128", prompt=128), bench_row("speed", "pp512"),
+            bench_row("speed", "pp2048", prompt=2048, tokens_s=770.0), bench_row("speed", "tg128", **decode),
+            bench_row("speed", "tg128 @ d2048", **dict(decode, depth=2048, step_ms=13.2, read_bytes=128 * 1.4e8)),
+            bench_row("batch", "tg8", **dict(decode, gen=8)),
+            bench_row("batch", "tg8 x4", **dict(decode, gen=8, batch=4, step_ms=12.5, batch_ratio=1.14)),
+            bench_row("kv", "pp512"), bench_row("kv", "pp512", kv="int8", tokens_s=1045.0),
+            bench_row("threads", "tg128", **dict(decode, threads=1, tokens_s=60.0)),
+            bench_row("threads", "tg128", **decode), bench_row("avx2", "pp512", kernels="avx2", tokens_s=333.0)]
+    peers = [{"peer": "llama.cpp", "mode": "", "test": "pp512", "commit": "p1", "tokens_s": 440.0,
+              "range": [430.0, 450.0], "samples": 6}]
+    peers += [{"peer": "ik_llama.cpp", "mode": mode, "test": "pp512", "commit": "p2", "tokens_s": speed,
+               "range": [speed, speed], "samples": 6} for mode, speed in (("-rtr 0", 700.0), ("-rtr 1", 550.0))]
+    model = {"title": "SmolLM2-135M Q4_1", "file": "s.gguf", "type": "llama", "bytes": 1, "params": 1, "cpu": "Some CPU",
+             "commit": "abc1234", "kernels": "avx512", "threads": 2, "date": "2026-01-02", "bytes_per_token": 1,
+             "rows": rows, "peers": peers, "startup": {"load_ms": 50.0, "file_read_ms": 20.0, "first_token_ms": 77.0}}
+    return {"version": 1, "models": {"smollm2": model}}
 
 
 class Bench(unittest.TestCase):
@@ -201,27 +235,53 @@ class Bench(unittest.TestCase):
         with mock.patch.object(sys, "argv", ["tool", "--check"]):
             self.assertEqual(docs_bench.main(), 0, "run tools/docs_bench.py")
 
-    def test_fills_the_section_and_draws(self):
-        decode = dict(ROW, n_prompt=0, n_gen=128, test="tg128", avg_ts=90.0, gb_s=8.0, read_roof_percent=55.0)
-        ours = self.write("a.json", json.dumps([ROW, decode]))
-        again = self.write("b.json", json.dumps([dict(ROW, avg_ts=1200.0)]))
-        peer = self.write("p.json", json.dumps([dict(ROW, avg_ts=550.0, build_commit="peer1")]))
-        self.assertEqual(self.run_tool(docs_bench, ours, again, "--peer", peer)[0], 0)
+    def test_fills_the_section_the_page_and_the_pictures(self):
+        results = self.write("r.json", json.dumps(bench_results()))
+        self.assertEqual(self.run_tool(docs_bench, results)[0], 0)
         text = self.read("README.md")
-        self.assertIn("1100", text)  # median of the two runs
-        self.assertIn("550", text)
-        self.assertIn("Some CPU", text)
+        for part in ("| SmolLM2-135M Q4_1 | pp512 | 1100 | 44 int8 | 440 | 2.50 | 700 | 1.57 |",
+                     "| SmolLM2-135M Q4_1 | tg128 | 90.0 | 71 read | - | - | - | - |", "Some CPU"):
+            self.assertIn(part, text)
         self.assertNotIn("old", text)
         self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
-        picture = self.read("docs/speed.svg")
-        xml.fromstring(picture)
-        self.assertIn("tg128", picture)
+        page = self.read("docs/performance.md")
+        for part in ("1100 (1000 - 1200)", "700 (700 - 700) `-rtr 0` | 1.57",  # the better mode
+                     "| 90.0 (1000 - 1200) |",
+                     "| 1.10 |",  # 13.2 ms over 11 + 0.4e8 bytes at 40 GB/s
+                     "12.50 ms, 90.0/s, 1.14 |", "1.14 at 4", "| 50 | 20 | 2.50 | 77 |", "int8 cache over bf16",
+                     "2 threads over 1", "| 333 | 2000 |", "product_q8_q4_1_avx512", "> 100", "(roofline-smollm2.svg)"):
+            self.assertIn(part, page)
+        for name, words in (("docs/speed.svg", "tg128"), ("docs/roofline-smollm2.svg", "ffn_gate+up 45 %")):
+            xml.fromstring(self.read(name))
+            self.assertIn(words, self.read(name))
         self.assertEqual(self.run_tool(docs_bench, "--check")[0], 0)
         self.write("README.md", text.replace("1100", "1101"))
         self.assertEqual(self.run_tool(docs_bench, "--check")[0], 1)
+        self.write("README.md", text)
+        for name in ("docs/performance.md", "docs/speed.svg", "docs/roofline-smollm2.svg"):
+            kept = self.read(name)
+            self.write(name, kept + " ")
+            code, said = self.run_tool(docs_bench, "--check")
+            self.assertEqual((code, name in said), (1, True))
+            self.write(name, kept)
+        self.write("docs/roofline-old.svg", "<svg/>")  # of a model that is no longer there
+        self.assertEqual(self.run_tool(docs_bench, "--check")[0], 1)
+
+    def test_prints_the_page(self):
+        code, said = self.run_tool(docs_bench, "--print", self.write("r.json", json.dumps(bench_results())))
+        self.assertEqual(code, 0)
+        self.assertTrue(said.startswith("# Performance\n"))
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "docs/performance.md")))
+
+    def test_roofline_labels_keep_their_distance(self):
+        heights = bench_roofline.spread([60, 60, 61, 300, 450, 455, 460], 50, 460)
+        self.assertEqual(heights, sorted(heights))
+        self.assertLessEqual(heights[-1], 460)
+        for above, below in zip(heights, heights[1:]):
+            self.assertGreaterEqual(below - above, bench_roofline.LINE)
 
     def test_refuses_other_files(self):
-        for content in ("", "{}", "[]", '[{"avg_ts": 1}]'):
+        for content in ("", "{}", "[]", '{"models": {}}', '{"models": {"a": {"rows": []}}}'):
             with self.assertRaises(SystemExit):
                 self.run_tool(docs_bench, self.write("bad.json", content))
 
