@@ -30,6 +30,9 @@ LAYERS = {
     "cli": "serve plan image sim",
 }
 PUBLIC_HEADER_USERS = {"api", "serve", "cli"}  # include/ridge/, the C API
+# Registers and limits of a board, the one file that its firmware and its simulator share.
+BOARD_HEADER = re.compile(r"^boards/[\w-]+/\w+\.h$")
+BOARD_HEADER_USERS = {"sim", "image"}
 GENERATED = {"ridge_commit.hpp": {"cli"}}  # written by the build, and who may include it
 SOURCE_SUFFIXES = (".hpp", ".h", ".cpp", ".c", ".inc", ".S")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
@@ -75,6 +78,10 @@ def judge(root, part, path, target, allowed):
         if part not in PUBLIC_HEADER_USERS:
             return f'"{target}" is the public API: {part} lies below it'
         return None
+    if BOARD_HEADER.match(target):
+        if not os.path.isfile(os.path.join(root, target)):
+            return f'"{target}" is not there'
+        return None if part in BOARD_HEADER_USERS else f'"{target}" is not for {part}'
     if target in GENERATED:
         return None if part in GENERATED[target] else f'"{target}" is not for {part}'
     other = target.split("/")[0]

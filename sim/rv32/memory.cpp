@@ -155,7 +155,7 @@ void Memory::watched(uint32_t address, uint32_t size, Touch touch) {
     for (const Watch& w : watches_)
         if (address < w.address + w.bytes && w.address < address + size &&
             (static_cast<uint8_t>(w.touch) & static_cast<uint8_t>(touch)))
-            last_hit = {true, w.address, touch};
+            last_hit = {true, w.address, w.touch};
 }
 
 void Memory::reserve(uint32_t hart, uint32_t address) {

@@ -51,7 +51,7 @@ struct Page {
     bool writable = false;
 };
 
-enum class Touch : uint8_t { read = 1, write = 2 };
+enum class Touch : uint8_t { read = 1, write = 2, both = 3 };  // bits
 
 class Memory {
   public:
@@ -87,7 +87,7 @@ class Memory {
     struct Hit {
         bool hit = false;
         uint32_t address = 0;
-        Touch touch{};
+        Touch touch{};  // what the watch was for
     };
     void watched(uint32_t address, uint32_t bytes, Touch touch);
     Hit last_hit;

@@ -74,6 +74,13 @@ class Layers(Tree):
         self.expect_breach("src/format/b.cpp", '#include "gguf.hpp"\n', "written from src/")
         self.expect_breach("src/format/c.cpp", '#include "base/none.hpp"\n', "not there")
 
+    def test_board_headers_are_for_simulators_and_images(self):
+        self.write("boards/one/soc.h", "")
+        self.write("sim/soc/a.cpp", '#include "boards/one/soc.h"\n')
+        self.assertEqual(self.layers()[0], 0)
+        self.expect_breach("src/runtime/b.cpp", '#include "boards/one/soc.h"\n', "not for runtime")
+        self.expect_breach("sim/soc/b.cpp", '#include "boards/two/soc.h"\n', "not there")
+
     def test_refuses_unknown_part(self):
         self.expect_breach("src/misc/b.cpp", "", "not a part")
 
