@@ -160,8 +160,9 @@ TEST_P(Argmax, EqualsLlamaCpp) {
                 ++equal;
                 continue;
             }
-            // Where they differ, llama.cpp itself was nearly undecided.
-            EXPECT_LT(f["gap_f32"][i].get<double>(), 0.3)
+            // Where they differ, llama.cpp itself was nearly undecided: its own quantized
+            // activations change its choice at gaps of up to 0.24 (SmolLM2) and 0.37 (Gemma).
+            EXPECT_LT(f["gap_f32"][i].get<double>(), oracle ? 0.3 : 0.45)
                 << (oracle ? "oracle" : "quantized") << ", position " << i;
         }
         const double share = static_cast<double>(equal) / static_cast<double>(ids.size());

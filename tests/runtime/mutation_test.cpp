@@ -205,16 +205,19 @@ TEST_P(Mutation, ConstantsOfSteps) {
             red("embedding scale");
         }
         if (s.kind == StepKind::attend) {
-            // Prefill and decode read rotate's and attend's own copies.
+            // In prefill queries are attend's, keys rotate's.
             LoweredStep& r = step(i - 1);
             const LoweredStep rotate = r;
-            flip(&r.scale, 22);
+            flip(&s.scale, 22);
             red("query scale" + where);
-            r = rotate;
+            s = before;
             if (model_->program().n_rope > 1) {
                 r.rope_table ^= 1;
-                red("RoPE table" + where);
+                red("RoPE table of keys" + where);
                 r = rotate;
+                s.rope_table ^= 1;
+                red("RoPE table of queries" + where);
+                s = before;
             }
             if (s.window != 0 && s.window < config_.tokens.size())
                 for (const int d : {-1, 1}) {

@@ -7,7 +7,9 @@
 // ports with vpdpbusd. Activations come as broadcast operands, which cost nothing on a port; two
 // loads a cycle feed two vpdpbusd. The sums of both groups, a block's codes and one accumulator a
 // row (two where a scale covers 16 k, or where fewer rows give too few independent chains) fill the
-// registers: six rows, five with scales per 16 k.
+// registers: six rows, five with scales per 16 k. Q5_1 and Q5_K stop at five as well: with minima
+// and high bits besides, GCC 12 moves pointers through the stack and the sixth row runs at a
+// quarter of the bound.
 #pragma once
 
 #include "kernels/avx512/operand.hpp"
@@ -16,7 +18,8 @@
 namespace ridge::avx512 {
 
 template <DType T>
-static constexpr size_t few_rows = Unpacker<T>::wide16 ? 5 : 6;
+static constexpr size_t few_rows =
+    Unpacker<T>::wide16 || (Unpacker<T>::has_min && Unpacker<T>::spec.high_bits != 0) ? 5 : 6;
 
 // Values of vectors stay where they are: the compiler must not move loads of one group's block to
 // the other's (it would keep the broadcasts in memory) or blocks into each other.
