@@ -5,14 +5,15 @@
 // stream over K, made of units of `blocks` blocks of 32 k; reading pair after pair walks memory
 // from end to end. A unit holds, in this order,
 //
-//   low     [blocks][2 groups][64 * low_bits]: 2, 4 or 8 bits of every code; the codes of a block
-//           are eight "quads" V0..V7, V_j = 16 columns x 4 consecutive k (64 bytes, column-major
-//           in fours: the operand shape of vpdpbusd). 4 bit: P_i = V_i | V_{i+4} << 4, i < 4.
-//           2 bit: P_i = V_i | V_{i+2} << 2 | V_{i+4} << 4 | V_{i+6} << 6, i < 2. 8 bit: V_j.
-//   high    [blocks][2][64 * high_bits]: the bits above; 1 bit: H = sum of hi(V_j) << j (64
-//           bytes); 2 bit: H_i = sum over j < 4 of hi(V_{4i+j}) << 2j, i < 2.
+//   super   [2 groups]: f16 d[16], and f16 dmin[16] where the type has minima; one per 256 k.
 //   scale   [blocks][2][scale_bytes], 16 lanes each: see ScaleKind.
-//   super   [2]: f16 d[16], and f16 dmin[16] where the type has minima; one per 256 k.
+//   codes   [blocks] of
+//     low   [2][64 * low_bits]: 2, 4 or 8 bits of every code; the codes of a block are eight
+//           "quads" V0..V7, V_j = 16 columns x 4 consecutive k (64 bytes, column-major in fours:
+//           the operand shape of vpdpbusd). 4 bit: P_i = V_i | V_{i+4} << 4, i < 4. 2 bit:
+//           P_i = V_i | V_{i+2} << 2 | V_{i+4} << 4 | V_{i+6} << 6, i < 2. 8 bit: V_j.
+//     high  [2][64 * high_bits]: the bits above; 1 bit: H = sum of hi(V_j) << j (64 bytes);
+//           2 bit: H_i = sum over j < 4 of hi(V_{4i+j}) << 2j, i < 2.
 //
 // A unit is as many blocks as share a super-block scale (8), or as make it whole cache lines (2
 // with E8M0 scales, else 1); PairLayout has its offsets, and a pair of an odd count of blocks is
@@ -108,22 +109,25 @@ static constexpr size_t align64(size_t n) {
 
 // A unit of a pair: what lies where, in bytes. Plain types: one k (bf16: two), all of it `low`.
 struct PairLayout {
-    size_t blocks;                   // blocks of 32 k a unit: 1, 2 or 8
-    size_t low, high, scale, super;  // of one group's part: a block's, a unit's for super
-    size_t high_at, scale_at, super_at, bytes;  // offsets in the unit, and its size
+    size_t blocks;                     // blocks of 32 k a unit: 1, 2 or 8
+    size_t low, high, scale, super;    // of one group: a block's, super a unit's
+    size_t scale_at, codes_at, bytes;  // offsets in the unit, and its size
 
     constexpr size_t unit(size_t block) const { return block / blocks * bytes; }
-    constexpr size_t low_of(size_t block, size_t group) const {
-        return unit(block) + (block % blocks * 2 + group) * low;
-    }
-    constexpr size_t high_of(size_t block, size_t group) const {
-        return unit(block) + high_at + (block % blocks * 2 + group) * high;
+    constexpr size_t super_of(size_t block, size_t group) const {
+        return unit(block) + group * super;
     }
     constexpr size_t scale_of(size_t block, size_t group) const {
         return unit(block) + scale_at + (block % blocks * 2 + group) * scale;
     }
-    constexpr size_t super_of(size_t block, size_t group) const {
-        return unit(block) + super_at + group * super;
+    constexpr size_t codes_of(size_t block) const {
+        return unit(block) + codes_at + block % blocks * (2 * (low + high));
+    }
+    constexpr size_t low_of(size_t block, size_t group) const {
+        return codes_of(block) + group * low;
+    }
+    constexpr size_t high_of(size_t block, size_t group) const {
+        return codes_of(block) + 2 * low + group * high;
     }
 };
 
@@ -136,10 +140,9 @@ static constexpr PairLayout pair_layout(DType t) {
     p.high = 64u * s.high_bits;
     p.scale = scale_bytes(s.scale);
     p.super = !has_super(s.scale) ? 0 : s.has_min ? 64 : 32;
-    p.high_at = p.blocks * 2 * p.low;
-    p.scale_at = p.high_at + p.blocks * 2 * p.high;
-    p.super_at = p.scale_at + p.blocks * 2 * p.scale;
-    p.bytes = p.super_at + 2 * p.super;
+    p.scale_at = 2 * p.super;
+    p.codes_at = p.scale_at + p.blocks * 2 * p.scale;
+    p.bytes = p.codes_at + p.blocks * 2 * (p.low + p.high);
     return p;
 }
 

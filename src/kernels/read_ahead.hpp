@@ -18,14 +18,15 @@ __attribute__((always_inline)) static inline void read_ahead(const uint8_t* pair
     constexpr PairLayout at = pair_layout(T);
     constexpr size_t unit_lines = at.bytes / 64;
     constexpr size_t lines = unit_lines / at.blocks;
+    constexpr size_t first = unit_lines - lines * at.blocks;  // more lines for the first block
     const uint8_t* unit = pair + at.unit(b) + distance;
-    const uint8_t* share = unit + b % at.blocks * (lines * 64);
-    for (size_t i = 0; i < lines; ++i) __builtin_prefetch(share + 64 * i);
-    if constexpr (lines * at.blocks < unit_lines) {  // what eight shares leave over
-        if (b % at.blocks == 0)
-            for (size_t i = lines * at.blocks; i < unit_lines; ++i)
-                __builtin_prefetch(unit + 64 * i);
+    const size_t i = b % at.blocks;
+    if constexpr (first != 0) {
+        if (i == 0)
+            for (size_t l = 0; l < first; ++l) __builtin_prefetch(unit + 64 * l);
     }
+    const uint8_t* share = unit + (first + i * lines) * 64;
+    for (size_t l = 0; l < lines; ++l) __builtin_prefetch(share + 64 * l);
 }
 
 }  // namespace ridge

@@ -144,7 +144,7 @@ TEST_P(Pack, UnitsAreWholeCacheLines) {
     const PairLayout at = pair_layout(type());
     EXPECT_EQ(at.bytes % 64, 0u);
     EXPECT_EQ(at.scale_at % 64, 0u);
-    EXPECT_EQ(at.super_at % 64, 0u);
+    EXPECT_EQ(at.codes_at % 64, 0u);
     EXPECT_EQ(pair_bytes(type(), 768) * 2, pair_bytes(type(), 1536));
 }
 
@@ -167,23 +167,27 @@ TEST(PackLayout, UnitOfQ5_0) {
         for (size_t i = 0; i < 4; ++i)
             for (size_t x = 0; x < 4; ++x) {
                 const size_t q = 4 * i + x;
-                EXPECT_EQ(pair[256 * g + 64 * i + x], q | (q << 4));
-                EXPECT_EQ(pair[256 * g + 64 * i + 4 + x], 0);  // column 1 is missing
+                EXPECT_EQ(pair[64 + 256 * g + 64 * i + x], q | (q << 4));
+                EXPECT_EQ(pair[64 + 256 * g + 64 * i + 4 + x], 0);  // column 1 is missing
             }
-        for (size_t x = 0; x < 4; ++x) EXPECT_EQ(pair[512 + 64 * g + x], 0xf0);  // quads 4..7
-        EXPECT_EQ(pair[640 + 32 * g], 0x34);
-        EXPECT_EQ(pair[641 + 32 * g], 0x12);
+        for (size_t x = 0; x < 4; ++x) EXPECT_EQ(pair[576 + 64 * g + x], 0xf0);  // quads 4..7
+        EXPECT_EQ(pair[32 * g], 0x34);
+        EXPECT_EQ(pair[32 * g + 1], 0x12);
     }
 }
 
-// A unit of a type with super-blocks: eight blocks, then their scales, then d and dmin.
+// A unit of a type with super-blocks: d and dmin, scales of eight blocks, then their codes.
 TEST(PackLayout, UnitsByType) {
     const PairLayout q4_k = pair_layout(DType::q4_k);
-    EXPECT_EQ(q4_k.low_of(1, 0), 512u);
-    EXPECT_EQ(q4_k.low_of(7, 1), 7u * 512 + 256);
-    EXPECT_EQ(q4_k.scale_of(0, 1), 8u * 512 + 32);
-    EXPECT_EQ(q4_k.super_of(3, 1), 8u * 512 + 8 * 64 + 64);
-    EXPECT_EQ(q4_k.low_of(8, 0), 4736u);
+    EXPECT_EQ(q4_k.super_of(3, 1), 64u);
+    EXPECT_EQ(q4_k.scale_of(0, 0), 128u);
+    EXPECT_EQ(q4_k.scale_of(7, 1), 128u + 15 * 32);
+    EXPECT_EQ(q4_k.low_of(0, 0), 640u);
+    EXPECT_EQ(q4_k.low_of(7, 1), 640u + 7 * 512 + 256);
+    EXPECT_EQ(q4_k.super_of(8, 0), 4736u);
+    const PairLayout q6_k = pair_layout(DType::q6_k);
+    EXPECT_EQ(q6_k.low_of(1, 1), 64u + 8 * 64 + 768 + 256);
+    EXPECT_EQ(q6_k.high_of(1, 1), 64u + 8 * 64 + 768 + 512 + 128);
     EXPECT_EQ(pair_layout(DType::q4_0).bytes, 576u);
     EXPECT_EQ(pair_layout(DType::q4_1).bytes, 640u);
     EXPECT_EQ(pair_layout(DType::q8_0).bytes, 1088u);

@@ -119,7 +119,9 @@ TEST_P(FlippedBit, ChangesEveryProduct) {
                             bit = bit / width * width + width - 1 - rng() % 8;
                         uint8_t& byte = w.packed.data()[p.at[bit / 8]];
                         const uint8_t nibble = bit % 8 < 4 ? byte & 15 : byte >> 4;
-                        if (type() == DType::mxfp4 && p.at[0] == 0 && nibble % 8 == 0) continue;
+                        if (type() == DType::mxfp4 && p.name == std::string_view("low") &&
+                            nibble % 8 == 0)
+                            continue;
                         const auto mask = static_cast<uint8_t>(1u << bit % 8);
                         byte ^= mask;
                         const std::vector<float> got = run();

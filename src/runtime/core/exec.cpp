@@ -165,6 +165,10 @@ void run_pass(Exec& e, uint32_t thread) {
                 run_attend(e, i, thread);
                 break;
         }
+        // The memory is not idle while threads wait for each other.
+        if (rows <= small_rows)
+            if (const uint8_t* next = next_share(e, i, thread); next != nullptr)
+                for (uint32_t line = 0; line < 32; ++line) __builtin_prefetch(next + 64 * line);
         StepEnd end{&e, i};
         e.port.barrier(e.port.self, thread, watched ? end_step : nullptr, &end);
         if (thread == 0 && e.barriers != nullptr) ++*e.barriers;

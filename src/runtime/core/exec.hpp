@@ -103,12 +103,12 @@ static inline uint32_t claim(Exec& e, uint32_t step, uint32_t owner = 0) {
 class TileClaims {
   public:
     TileClaims(Exec& e, uint32_t step, uint32_t thread, uint32_t tiles)
-        : e_(e),
-          step_(step),
-          tiles_(tiles),
-          share_((tiles + e.n_threads - 1) / e.n_threads),
-          owner_(thread) {}
+        : e_(e), step_(step), tiles_(tiles), share_(share(tiles, e.n_threads)), owner_(thread) {}
 
+    // Tiles of a share: thread t's begins at t times as many.
+    static uint32_t share(uint32_t tiles, uint32_t n_threads) {
+        return (tiles + n_threads - 1) / n_threads;
+    }
     // The next tile, or `tiles` when all are taken.
     uint32_t next() {
         for (; tried_ < e_.n_threads; ++tried_) {
@@ -149,6 +149,9 @@ void run_embed(Exec& e, uint32_t step, uint32_t thread);
 void run_prepare(Exec& e, uint32_t step, uint32_t thread);
 void run_prepare_private(Exec& e, uint32_t step, uint32_t thread);
 void run_product(Exec& e, uint32_t step, uint32_t thread);
+// Where the thread's own share of the first product behind `step` begins in memory (behind the last
+// one: the next pass's first); null where it has none.
+const uint8_t* next_share(const Exec& e, uint32_t step, uint32_t thread);
 bool attention_is_small(const Exec& e, const LoweredStep& s);
 void run_rotate(Exec& e, uint32_t step, uint32_t thread);
 void run_attend(Exec& e, uint32_t step, uint32_t thread);

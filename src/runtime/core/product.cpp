@@ -8,18 +8,40 @@
 namespace ridge {
 namespace {
 
-// Column groups of a tile. One row: four groups are four times the memory streams; a panel of the
-// many-row loop has two. Small matrices get smaller tiles, so that every thread finds work.
-uint32_t tile_groups(const Exec& e, const LoweredStep& s, uint32_t rows) {
-    if (rows > small_rows) return product_panel_groups;
-    uint32_t groups = 0;
-    for (uint32_t i = 0; i < s.n_segments; ++i) groups += s.segment[i].groups;
-    const uint32_t want = groups / (e.n_threads * 4);
-    return want >= 4 ? 4 : 2;
-}
+// How a product step is cut into tiles: the segments' tiles one after the other.
+struct Tiling {
+    uint32_t width;  // column groups of a tile
+    uint32_t n_segments;
+    uint32_t tiles;
+};
+
+struct Tile {
+    uint32_t segment, group, groups;
+};
 
 uint32_t tiles_of(const Segment& g, uint32_t width) {
     return (g.groups + width - 1) / width;
+}
+
+// Few rows: four groups, or two where the matrix is small, so that every thread finds work; a panel
+// of the many-row loop has two.
+Tiling tiling(const Exec& e, const LoweredStep& s, uint32_t rows) {
+    Tiling t{product_panel_groups, s.epilogue == Epilogue::store ? s.n_segments : 1, 0};
+    if (rows <= small_rows) {
+        uint32_t groups = 0;
+        for (uint32_t i = 0; i < s.n_segments; ++i) groups += s.segment[i].groups;
+        t.width = groups / (e.n_threads * 4) >= 4 ? 4 : 2;
+    }
+    for (uint32_t i = 0; i < t.n_segments; ++i) t.tiles += tiles_of(s.segment[i], t.width);
+    return t;
+}
+
+Tile tile_at(const LoweredStep& s, const Tiling& t, uint32_t tile) {
+    uint32_t i = 0;
+    for (; tile >= tiles_of(s.segment[i], t.width); ++i) tile -= tiles_of(s.segment[i], t.width);
+    const uint32_t group = tile * t.width;
+    const uint32_t left = s.segment[i].groups - group;
+    return {i, group, left < t.width ? left : t.width};
 }
 
 struct Operand {
@@ -119,22 +141,30 @@ void run_product(Exec& e, uint32_t step, uint32_t thread) {
     a.rows = step_rows(e, s);
     a.stride = buffer_stride(e, s.act);
     a.act = s.act_private && a.rows <= small_rows ? scratch.act : buffer_row(e, s.act, 0);
-    const uint32_t width = tile_groups(e, s, a.rows);
-    const uint32_t n_segments = glu ? 1 : s.n_segments;
-    uint32_t tiles = 0;
-    for (uint32_t i = 0; i < n_segments; ++i) tiles += tiles_of(s.segment[i], width);
-    TileClaims claims(e, step, thread, tiles);
-    for (uint32_t tile = claims.next(); tile < tiles; tile = claims.next()) {
-        uint32_t i = 0;
-        for (; tile >= tiles_of(s.segment[i], width); ++i) tile -= tiles_of(s.segment[i], width);
-        const uint32_t group = tile * width;
-        const uint32_t left = s.segment[i].groups - group;
-        const uint32_t groups = left < width ? left : width;
+    const Tiling t = tiling(e, s, a.rows);
+    TileClaims claims(e, step, thread, t.tiles);
+    for (uint32_t tile = claims.next(); tile < t.tiles; tile = claims.next()) {
+        const Tile at = tile_at(s, t, tile);
         if (glu)
-            glu_tile(e, s, group, groups, a, scratch);
+            glu_tile(e, s, at.group, at.groups, a, scratch);
         else
-            store_tile(e, s, s.segment[i], group, groups, a, scratch);
+            store_tile(e, s, s.segment[at.segment], at.group, at.groups, a, scratch);
     }
+}
+
+const uint8_t* next_share(const Exec& e, uint32_t step, uint32_t thread) {
+    const Lowered& m = *e.model;
+    for (uint32_t i = 1; i < m.n_steps; ++i) {
+        const LoweredStep& s = m.steps[(step + i) % m.n_steps];
+        if (s.kind != StepKind::product || step_rows(e, s) == 0) continue;
+        const Tiling t = tiling(e, s, step_rows(e, s));
+        const uint32_t first = thread * TileClaims::share(t.tiles, e.n_threads);
+        if (first >= t.tiles) return nullptr;
+        const Tile at = tile_at(s, t, first);
+        const Segment& g = s.segment[at.segment];
+        return g.packed + (s.interleaved ? at.group : at.group / 2) * g.pair_bytes;
+    }
+    return nullptr;
 }
 
 }  // namespace ridge
