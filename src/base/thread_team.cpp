@@ -174,13 +174,24 @@ void ThreadTeam::run(void (*fn)(void* ctx, unsigned thread), void* ctx, unsigned
     }
     check_affinity();
     shared_->unfinished.store(n, std::memory_order_relaxed);
+    const uint32_t barriers_before = shared_->released.now();
+    const uint64_t parks_before = all_parks();
     const uint32_t seen = shared_->finished.now();
     for (unsigned i = 1; i < n; ++i) slots_[i].start.open();
     fn(ctx, 0);
-    if (shared_->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) return;
-    Patience& patience = slots_[0].at_rest;
-    const bool slept = shared_->finished.wait(seen, spins(patience.budget));
-    patience.note(slept, short_spin_, full_spin_);
+    if (shared_->unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        Patience& patience = slots_[0].at_rest;
+        const bool slept = shared_->finished.wait(seen, spins(patience.budget));
+        patience.note(slept, short_spin_, full_spin_);
+    }
+    run_barriers_ = (shared_->released.now() - barriers_before) / 2;
+    run_parks_ = all_parks() - parks_before;
+}
+
+uint64_t ThreadTeam::all_parks() const {
+    uint64_t all = 0;
+    for (unsigned i = 0; i < n_; ++i) all += slots_[i].at_barrier.parks;
+    return all;
 }
 
 void ThreadTeam::finish() {

@@ -33,6 +33,8 @@
 #include <atomic>
 #include <memory>
 
+#include "base/crowding.hpp"
+
 namespace ridge {
 
 inline constexpr size_t cache_line = 64;
@@ -60,6 +62,12 @@ class ThreadTeam {
     uint64_t barrier(unsigned thread) { return barrier(thread, nullptr, nullptr); }
     uint64_t barrier(unsigned thread, void (*last)(void* arg), void* arg);
 
+    // Between runs only. Threads to use for the next run of a kind that passes many barriers close
+    // together, 1..n: fewer than n while another program holds a core (crowding.hpp). After that
+    // run, note_crowding() takes its sleeps into account.
+    unsigned advise(unsigned n) { return crowding_.advise(n == 0 ? 1 : n); }
+    void note_crowding() { crowding_.note(n_, run_barriers_, run_parks_); }
+
     // Between runs only: turns timing on or off and zeroes the totals.
     void set_timing(bool on);
     // Total time the thread waited in barriers since set_timing(true). Read between runs.
@@ -75,6 +83,7 @@ class ThreadTeam {
     void finish();
     uint32_t spins(uint32_t budget) const { return oversubscribed_ ? 0 : budget; }
     void check_affinity();
+    uint64_t all_parks() const;
 
     std::unique_ptr<Shared> shared_;
     std::unique_ptr<Slot[]> slots_;
@@ -90,6 +99,9 @@ class ThreadTeam {
     uint32_t full_spin_ = 0;   // pauses in the longest spin
     uint32_t short_spin_ = 0;  // pauses in the shortest
     uint32_t runs_ = 0;
+    uint32_t run_barriers_ = 0;  // of the last run
+    uint64_t run_parks_ = 0;     // and the sleeps of its threads in them
+    Crowding crowding_;
 };
 
 // Hands out tile numbers 0, 1, 2, ... to the threads of a team, on a cache line of its own.

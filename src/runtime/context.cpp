@@ -8,10 +8,9 @@ namespace ridge {
 namespace {
 
 // Distance of software prefetch in decode, in bytes of packed weights. Measured on Zen 5, two
-// threads, 0.6B, tokens/s relative to a distance of 3456, at 6144, 8192 and 10240:
-// Q4_K_M 1.08, 1.03, 0.87; Q8_0 1.10, 0.99, 0.94; Q6_K 1.07, 1.04, 1.02; Q2_K 1.10, 1.19, 1.25;
-// without any, Q4_K_M has 0.6.
-constexpr size_t default_prefetch = 6144;
+// threads, 0.6B, GB/s without, at 1152, 2304 and 3456: Q4_0 51, 52, 56, 58; Q4_K 32, 45, 50, 56;
+// Q8_0 62, 60, 65, 62.
+constexpr size_t default_prefetch = 3456;
 
 void port_barrier(void* self, uint32_t thread, void (*last)(void*), void* arg) {
     static_cast<ThreadTeam*>(self)->barrier(thread, last, arg);
@@ -167,7 +166,9 @@ Status Context::pass(std::span<const Row> rows, const std::function<bool()>& sto
     b.logit_rows = logit_rows_.data();
     b.runs = runs_.data();
     b.n_rows = static_cast<uint32_t>(rows.size());
+    const bool decode = b.n_rows <= small_rows;
     exec_.n_threads = threads_for(b.n_rows);
+    if (decode) exec_.n_threads = model_.team().advise(exec_.n_threads);
     rope_.fill(model_.team(), exec_.n_threads, positions);
     std::memset(counters_.data(), 0, sizeof(StepCounter) * exec_.n_threads * exec_.model->n_steps);
     pass_barriers_ = 0;
@@ -176,6 +177,7 @@ Status Context::pass(std::span<const Row> rows, const std::function<bool()>& sto
     exec_.stopped = false;
     if (exec_.step_ns != nullptr) exec_.mark_ns = port_now(nullptr);
     model_.team().run(pass_thread, &exec_, exec_.n_threads);
+    if (decode) model_.team().note_crowding();
     barriers_ += pass_barriers_;
     if (exec_.stopped) return fail(ErrorCode::cancelled, "stopped by the caller");
     for (uint32_t r = 0; r < b.n_runs; ++r) {
