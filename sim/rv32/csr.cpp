@@ -127,7 +127,7 @@ bool Machine::write_csr(Hart& h, uint32_t number, uint32_t value) {
             h.frm = (value >> 5) & 7;
             break;
         case 0x300:
-            h.mstatus = (value & (mstatus_mie | mstatus_mpie | mstatus_fs)) | mstatus_mpp;
+            h.set_mstatus((value & (mstatus_mie | mstatus_mpie | mstatus_fs)) | mstatus_mpp);
             queue.stop();
             return true;
         case 0x301:

@@ -40,6 +40,11 @@ struct Hart {
     uint32_t mtvec = 0, mscratch = 0, mepc = 0, mcause = 0, mtval = 0;
     uint64_t mcycle_offset = 0, minstret_offset = 0;
     bool asleep = false;  // in wfi
+
+    // Windows in which the program itself kept interrupts off: from the write of mstatus that
+    // cleared MIE to the one that set it again, in cycles.
+    static constexpr uint64_t unmasked = ~uint64_t{0};
+    uint64_t masked_since = unmasked, masked_windows = 0, masked_longest = 0;
     bool halted = false;  // by the debugger or for good
 
     uint64_t traps = 0;
@@ -48,6 +53,17 @@ struct Hart {
     bool float_enabled() const { return (mstatus & mstatus_fs) != 0; }
     bool interrupt_pending() const { return (mip & mie) != 0; }
     bool interrupt_due() const { return interrupt_pending() && (mstatus & mstatus_mie); }
+
+    void set_mstatus(uint32_t value) {
+        const bool was = mstatus & mstatus_mie, is = value & mstatus_mie;
+        mstatus = value;
+        if (was && !is) masked_since = cycle;
+        if (!was && is && masked_since != unmasked) {
+            ++masked_windows;
+            if (cycle - masked_since > masked_longest) masked_longest = cycle - masked_since;
+            masked_since = unmasked;
+        }
+    }
 
     void set_x(unsigned r, uint32_t value) {
         if (r != 0) x[r] = value;

@@ -65,6 +65,11 @@ std::string hart_lines(const Soc& soc, const rv32::Hart& h) {
         100 - share(misses(h), h.instret),
         count(h, Cost::branch) ? 100 - share(wrong - indirect, count(h, Cost::branch)) : 100.0,
         indirect, soc.timing.sram_accesses(h.id), soc.fabric.polls.total(h.id));
+    if (h.masked_windows)
+        text += fmt::format("    interrupts masked {} times, at most {} cycles ({:.2f} us)\n",
+                            h.masked_windows, h.masked_longest,
+                            static_cast<double>(h.masked_longest) /
+                                static_cast<double>(soc.board["clock.cpu_mhz"]));
     return text;
 }
 
@@ -162,6 +167,8 @@ std::string report_json(const Soc& soc, const rv32::ElfFile* symbols) {
                          {"poll_cycles", soc.fabric.polls.total(h.id)},
                          {"sleep_cycles", count(h, Cost::sleep)},
                          {"sram_accesses", soc.timing.sram_accesses(h.id)},
+                         {"masked_windows", h.masked_windows},
+                         {"masked_longest_cycles", h.masked_longest},
                          {"events", std::move(counts)}});
     }
     for (uint32_t c = 0; c < DMA_CHANNELS; ++c) {
@@ -185,7 +192,8 @@ std::string report_json(const Soc& soc, const rv32::ElfFile* symbols) {
                           {"entries", s.entries},
                           {"cycles", s.cycles},
                           {"instructions", s.instructions},
-                          {"bytes", s.distinct(SOC_SRAM_BASE, SOC_SRAM_BYTES)}});
+                          {"bytes", s.distinct(SOC_SRAM_BASE, SOC_SRAM_BYTES)},
+                          {"ranges", s.ranges()}});
     for (const auto& [key, v] : soc.board.values())
         values[key] = {{"value", v.value}, {"basis", v.basis}};
     const Mau::Counters& m = soc.mau.counters();

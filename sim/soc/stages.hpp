@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "boards/ai-max-395/soc.h"
@@ -25,6 +26,16 @@ class Stages {
             uint64_t n = 0;
             for (uint32_t i = 0; i < bytes; ++i) n += touched[address - SOC_SRAM_BASE + i];
             return n;
+        }
+        // The touched bytes as pairs of address and length.
+        std::vector<std::pair<uint32_t, uint32_t>> ranges() const {
+            std::vector<std::pair<uint32_t, uint32_t>> all;
+            for (uint32_t i = 0; i < SOC_SRAM_BYTES; ++i) {
+                if (!touched[i]) continue;
+                if (i == 0 || !touched[i - 1]) all.push_back({SOC_SRAM_BASE + i, 0});
+                ++all.back().second;
+            }
+            return all;
         }
     };
 

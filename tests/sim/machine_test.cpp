@@ -135,6 +135,20 @@ TEST(Machine, InterruptsTrapBetweenInstructionsAndMretReturns) {
     EXPECT_GT(h.x[10], 900u);
 }
 
+TEST(Machine, MaskedWindowsAreMeasured) {
+    PlainMachine m;
+    m.stop_at_ebreak = true;
+    rv32::Hart& h = m.harts[0];
+    // csrsi mstatus, 8; csrci; nop; nop; csrsi; csrci; csrsi; csrci; ebreak
+    put(m, base,
+        {0x30046073, 0x30047073, 0x00000013, 0x00000013, 0x30046073, 0x30047073, 0x30046073,
+         0x30047073, ebreak});
+    h.pc = base;
+    EXPECT_EQ(m.run(), Stop::breakpoint);
+    EXPECT_EQ(h.masked_windows, 2u);  // the last one is still open
+    EXPECT_EQ(h.masked_longest, 3u);
+}
+
 TEST(Machine, TwoHartsAlternateInCycleOrder) {
     PlainMachine m(2);
     m.quantum = 0;

@@ -362,6 +362,32 @@ TEST(Timer, RunsAtOneMegahertzAndInterrupts) {
     EXPECT_EQ(look(*soc, CLINT_MTIME + 4), 1u);
 }
 
+TEST(Stages, CountDistinctBytesOfHartAndUnits) {
+    auto soc = quiet_board();
+    auto& stages = soc->fabric.stages;
+    copy(*soc, 0, SOC_FLASH_BASE, q, 64);  // before any stage
+    pass(*soc, 1000);
+    stages.open(0, 7, soc->now, 0);
+    stages.touch(0, out, 4);
+    stages.touch(0, out + 2, 4);
+    stages.touch(1, kt, 4);  // the other hart has no stage open
+    copy(*soc, 0, SOC_FLASH_BASE, SOC_WEIGHTS, 128);
+    stages.open(0, 8, soc->now, 0);
+    launch(*soc, {.m = 2, .n = 4, .k = 16});  // 2 rows of 32, 16 rows of 8, 2 rows of 16 bytes
+    stages.close(0, soc->now + 10, 0);
+    stages.close(0, soc->now + 20, 0);
+    const auto& outer = stages.all().at(7);
+    const auto& inner = stages.all().at(8);
+    EXPECT_EQ(outer.distinct(SOC_SRAM_BASE, SOC_SRAM_BYTES), 6u + 128);
+    EXPECT_EQ(inner.distinct(SOC_SRAM_BASE, SOC_SRAM_BYTES), 2u * 32 + 16 * 8 + 2 * 16);
+    EXPECT_EQ(outer.cycles, 20u);
+    EXPECT_EQ(inner.cycles, 10u);
+    ASSERT_EQ(outer.ranges().size(), 2u);
+    EXPECT_EQ(outer.ranges()[0], std::make_pair(uint32_t{out}, 6u));
+    EXPECT_EQ(outer.ranges()[1], std::make_pair(uint32_t{SOC_WEIGHTS}, 128u));
+    EXPECT_EQ(stages.close(0, 0, 0).id, 0u);
+}
+
 TEST(BoardFile, EveryValueHasABasisAndAReason) {
     const auto board = sim::Board::load(RIDGE_SOURCE_DIR "/boards/ai-max-395/board.toml");
     ASSERT_TRUE(board) << board.error().message;
