@@ -28,7 +28,7 @@ TEST(Gdb, BreaksStepsReadsWritesWatchesAndContinues) {
     int code = -1;
     const Status served = server.serve(0, [&](uint16_t port) {
         const std::string command = fmt::format(
-            "timeout 60 gdb-multiarch -nx -batch -ex 'set architecture riscv:rv32' -ex 'target "
+            "timeout 300 gdb-multiarch -nx -batch -ex 'set architecture riscv:rv32' -ex 'target "
             "remote :{}' -x {} {} >{} 2>&1",
             port, RIDGE_SOURCE_DIR "/tests/sim/programs/debug.gdb", files.file("cycles.elf"),
             files.file("gdb.txt"));
