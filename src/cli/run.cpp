@@ -29,7 +29,7 @@ struct Answer {
     std::string text;
     std::vector<int32_t> ids;
     const char* finish = "length";  // "stop" (end token or stop string), "length", "interrupt"
-    double prefill_s = 0, decode_s = 0;
+    double load_s = 0, prefill_s = 0, decode_s = 0;
     uint32_t prompt_tokens = 0;
 };
 
@@ -158,6 +158,7 @@ void print_json(const Model& model, const RunArgs& args, const std::vector<int32
     j["finish"] = a.finish;
     j["prompt_tokens"] = a.prompt_tokens;
     j["tokens"] = a.ids.size();
+    j["load_s"] = a.load_s;
     j["prefill_s"] = a.prefill_s;
     j["decode_s"] = a.decode_s;
     j["bytes_per_token"] = model.bytes_per_token();
@@ -177,8 +178,10 @@ int run(RunArgs& args) {
         if (s.empty()) return complain("a stop string must not be empty");
     auto options = model_options(args.engine);
     if (!options) return complain(options.error());
+    const double begin = seconds_now();
     auto model = load_model(args.engine, std::move(*options));
     if (!model) return complain(model.error());
+    const double load_s = seconds_now() - begin;
     Model& m = **model;
 
     ThreadProfile profile = ThreadProfile::load();
@@ -200,8 +203,9 @@ int run(RunArgs& args) {
                         "-c {}",
                         ids->size(), (*context)->context(), ids->size() + args.n));
     catch_interrupts();
-    const auto answer = generate(m, **context, args, *ids);
+    auto answer = generate(m, **context, args, *ids);
     if (!answer) return complain(answer.error());
+    answer->load_s = load_s;
     if (args.json)
         print_json(m, args, *ids, *answer);
     else
