@@ -21,18 +21,21 @@ class Peer:
         self.name = "ik_llama.cpp" if repacks else "llama.cpp"
         self.has_depth = "--n-depth" in text
         self.cold = ["-w", "0"] if "--warmup" in text and "--no-warmup" not in text else ["--no-warmup"]
-        self.modes = [("-rtr 0", ["-rtr", "0"]), ("-rtr 1", ["-rtr", "1"])] if repacks else [("", [])]
+        # Flash attention costs llama.cpp half its speed behind a depth: there both ways are tried.
+        self.modes = [("-rtr 0", ["-fa", "1", "-rtr", "0"]), ("-rtr 1", ["-fa", "1", "-rtr", "1"])] if repacks \
+            else [("-fa 1", ["-fa", "1"])]
+        self.deep_modes = self.modes if repacks else [*self.modes, ("-fa 0", ["-fa", "0"])]
 
     def commands(self, file, threads, gen, repetitions, deep):
         """(mode, command) pairs that together measure the rows of one round, those that take long once."""
-        base = [self.path, "-m", file, "-t", str(threads), "-fa", "1", "-o", "json"]
+        base = [self.path, "-m", file, "-t", str(threads), "-o", "json"]
         behind = ["-p", "0", "-n", str(gen), "-d", "2048"] if self.has_depth else \
                  ["-p", "0", "-n", "0", "-gp", f"2048,{gen}"]
         for mode, flags in self.modes:
             yield mode, base + flags + ["-p", "128,512", "-n", str(gen), "-r", repetitions]
-            if deep:
-                yield mode, base + flags + self.cold + ["-p", "2048", "-n", "0", "-r", "1"]
-                yield mode, base + flags + self.cold + behind + ["-r", "1"]
+        for mode, flags in self.deep_modes if deep else []:
+            yield mode, base + flags + ["-p", "2048", "-n", "0", "-r", "1"]
+            yield mode, base + flags + self.cold + behind + ["-r", "1"]
 
 
 def parse(text):

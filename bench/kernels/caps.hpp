@@ -50,9 +50,9 @@ constexpr double unpack_operations(const PackedSpec& s) {
             return n;
     }
 }
-// "six rows, five with scales per 16 k"
+// "six rows, five with scales per 16 k. Q5_1 and Q5_K stop at five as well"
 constexpr size_t few_q8_rows(const PackedSpec& s) {
-    return s.wide16 ? 5 : 6;
+    return s.wide16 || (s.has_min && s.high_bits != 0) ? 5 : 6;
 }
 // "Activations come as broadcast operands [...]; two loads a cycle feed two vpdpbusd": so loads
 // bind like vpdpbusd. A row needs eight quads, its scale, and the sums for the zero point (two

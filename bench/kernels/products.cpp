@@ -20,7 +20,7 @@ constexpr Place l2{"L2", 384 << 10};
 constexpr Place far{"memory", 0};
 
 // What the executor asks for ahead (runtime/context.cpp) and the groups of its tiles.
-constexpr size_t prefetch = 3456;
+constexpr size_t prefetch = 6144;
 constexpr size_t few = 6;
 size_t tile_groups(size_t rows) {
     return rows > few ? product_panel_groups : 4;

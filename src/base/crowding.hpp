@@ -1,7 +1,7 @@
 // How many threads of a team to use while somebody else holds a core.
 //
 // With two threads and one core taken, the kernel puts both threads on the core that is left: they
-// run one at a time, and every barrier is a sleep and a change of threads. The work is then done by
+// run one at a time, and every barrier is a sleep and a change of threads (of all threads but one). The work is then done by
 // one core either way, and faster by one thread that never waits. The sign is plain: in a run with
 // a barrier for each of some 150 steps, about every barrier sent somebody to sleep, where on
 // a quiet machine one in a hundred does. Two busy neighbours on two cores do not show it, and there
@@ -41,7 +41,7 @@ class Crowding {
     // After that run: how many threads it had, barriers passed, and sleeps of all threads in them.
     void note(unsigned threads, uint32_t barriers, uint64_t sleeps) {
         if (threads < 2 || barriers < fewest_barriers) return;
-        crowded_ = sleeps * 2 >= barriers ? crowded_ + 1 : 0;
+        crowded_ = sleeps * 2 >= uint64_t{barriers} * (threads - 1) ? crowded_ + 1 : 0;
         const uint32_t enough = trial_ > 0 ? 1 : runs_to_leave;
         if (trial_ > 0) --trial_;
         if (crowded_ < enough) return;

@@ -11,12 +11,12 @@ namespace ridge {
 namespace {
 
 constexpr uint32_t barriers = 150;
-constexpr uint64_t calm = 3, crowded = barriers;
+constexpr uint64_t calm = 3, crowded = barriers;  // sleeps of each thread but one
 
 // One decode pass as Context makes it: asked for, run with what was advised, judged.
 unsigned step(Crowding& c, unsigned wanted, uint64_t sleeps) {
     const unsigned threads = c.advise(wanted);
-    c.note(threads, barriers, threads > 1 ? sleeps : 0);
+    c.note(threads, barriers, sleeps * (threads - 1));
     return threads;
 }
 

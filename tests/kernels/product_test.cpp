@@ -124,6 +124,27 @@ TEST_P(Product, EqualsRefForAnyRowsAndGroups) {
     }
 }
 
+// Where many rows unpack all of k at once (63 do not yet, 64 do), rows have the bits of few rows,
+// with and without read-ahead; K-quants get three super-blocks.
+TEST_P(Product, ManyRowsHaveTheBitsOfFew) {
+    std::mt19937 rng(9);
+    const size_t k = 768;
+    Weights w = random_weights(rng, kernel().weight, 45, k);
+    Activations a(rng, kernel().act, 70, k);
+    std::vector<float> few;
+    for (size_t r = 0; r < 70; r += 5) {
+        const auto part = run_product(kernel().run, w, a, r, 5, 3);
+        few.insert(few.end(), part.begin(), part.end());
+    }
+    for (const size_t rows : {size_t{63}, size_t{64}, size_t{70}})
+        for (const size_t ahead : {size_t{0}, size_t{6144}}) {
+            const auto got = run_product(kernel().run, w, a, 0, rows, 3, ahead);
+            ASSERT_EQ(got.size(), rows * 48);
+            ASSERT_EQ(std::memcmp(got.data(), few.data(), got.size() * 4), 0)
+                << kernel().name << " rows " << rows << " read-ahead " << ahead;
+        }
+}
+
 // A row alone, wherever it stands in the batch, and read with prefetching, has the same bits.
 TEST_P(Product, ARowAloneHasTheBitsItHasInABatch) {
     std::mt19937 rng(2);
