@@ -150,10 +150,14 @@ inline void combine(const Quads& v, uint8_t* low, uint8_t* high) {
     if constexpr (spec.high_bits == 1) {
         for (size_t c = 0; c < 16; ++c) {
             plane[c] = 0;
-            for (size_t j = 0; j < 8; ++j)
-                plane[c] |=
-                    (direct<T>() ? spread(v[4][c] >> (4 * j)) : (v[j][c] >> spec.low_bits) & low1)
-                    << j;
+            for (size_t j = 0; j < 8; ++j) {
+                uint32_t bits;
+                if constexpr (direct<T>())
+                    bits = spread(v[4][c] >> (4 * j));
+                else
+                    bits = (v[j][c] >> spec.low_bits) & low1;
+                plane[c] |= bits << j;
+            }
         }
         __builtin_memcpy(high, plane, 64);
     } else if constexpr (spec.high_bits == 2) {
