@@ -47,9 +47,8 @@ class CostMeter {
     double product_ops_ = 0, attention_ops_ = 0, weight_bytes_ = 0, cache_bytes_ = 0;
 };
 
-// Steps that do the same work in several layers, added up. The executor reads the clock on thread 0
-// alone: where that thread comes late out of a barrier the others may have done the next step by
-// then, whose time is so counted to the step before. Sums over all steps are not affected.
+// Steps that do the same work in several layers, added up. A step's time ends when the last thread
+// comes to its barrier; replicated prepares have none and are timed on thread 0.
 struct StepGroup {
     std::string kind, name, kernel, layers;
     uint32_t steps = 0;  // lowered steps

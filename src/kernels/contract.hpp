@@ -46,7 +46,6 @@ struct ProductKernel {
     DType weight;
     ActFormat act;
     ProductFn run;
-    uint32_t stream_rows;  // up to so many rows the packed bytes are read straight through
 };
 
 // Row kernels: one token's vectors. n is a count of floats; no alignment is required.

@@ -15,8 +15,8 @@ namespace {
 
 namespace ref_records {
 constexpr ProductKernel products[] = {
-#define RIDGE_PRODUCT(function, weight, act, stream_rows) \
-    {#function "_ref", DType::weight, ActFormat::act, ref::function, stream_rows},
+#define RIDGE_PRODUCT(function, weight, act) \
+    {#function "_ref", DType::weight, ActFormat::act, ref::function},
 #include "kernels/ref/kernels.inc"
 #undef RIDGE_PRODUCT
 };
@@ -25,8 +25,8 @@ constexpr ProductKernel products[] = {
 #if defined(__x86_64__)
 namespace avx2_records {
 constexpr ProductKernel products[] = {
-#define RIDGE_PRODUCT(function, weight, act, stream_rows) \
-    {#function "_avx2", DType::weight, ActFormat::act, avx2::function, stream_rows},
+#define RIDGE_PRODUCT(function, weight, act) \
+    {#function "_avx2", DType::weight, ActFormat::act, avx2::function},
 #include "kernels/avx2/kernels.inc"
 #undef RIDGE_PRODUCT
 };
@@ -34,8 +34,8 @@ constexpr ProductKernel products[] = {
 
 namespace avx512_records {
 constexpr ProductKernel products[] = {
-#define RIDGE_PRODUCT(function, weight, act, stream_rows) \
-    {#function "_avx512", DType::weight, ActFormat::act, avx512::function, stream_rows},
+#define RIDGE_PRODUCT(function, weight, act) \
+    {#function "_avx512", DType::weight, ActFormat::act, avx512::function},
 #include "kernels/avx512/kernels.inc"
 #undef RIDGE_PRODUCT
 };

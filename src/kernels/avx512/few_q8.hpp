@@ -14,6 +14,7 @@
 
 #include "kernels/avx512/operand.hpp"
 #include "kernels/contract.hpp"
+#include "kernels/read_ahead.hpp"
 
 namespace ridge::avx512 {
 
@@ -55,7 +56,7 @@ __attribute__((noinline)) static void few(const ProductArgs& p, size_t pair) {
             read_ahead<T>(unit, i, p.prefetch_bytes);
 #pragma GCC unroll 2
             for (size_t g = 0; g < G; ++g) {
-                const U u = U::at(unit, g, p.k);
+                const U u = U::at(unit, g);
                 __m512i v[8];
                 __m512 s[2], m[2];
                 u.quads(i, v);

@@ -1,9 +1,8 @@
-// Activation operands and read-ahead, shared by the loops of the int8 product.
+// Activation and minima operands, shared by the loops of the int8 product.
 #pragma once
 
 #include "kernels/avx512/unpack.hpp"
 #include "kernels/contract.hpp"
-#include "kernels/read_ahead.hpp"
 
 namespace ridge::avx512 {
 
@@ -30,11 +29,6 @@ static inline __m512 minima_pairs(const __m512 m[2]) {
 }
 static inline __m512 add_minima(__m512 f, __m512 pairs, __m512i fsum_pair) {
     return _mm512_dpbf16_ps(f, (__m512bh)pairs, (__m512bh)fsum_pair);
-}
-
-template <DType T>
-static inline void prefetch_block(const Unpacker<T>& u, size_t b, size_t distance) {
-    read_ahead<T>(u.pair, b, distance);
 }
 
 }  // namespace ridge::avx512

@@ -43,7 +43,7 @@ static inline Panel<G> unpack_panel(const ProductArgs& p, size_t group, size_t b
     for (size_t b = 0; b < n; ++b)
 #pragma GCC unroll 2
         for (size_t g = 0; g < G; ++g) {
-            const U u = U::at(p.weights + group / 2 * p.pair_bytes, g, p.k);
+            const U u = U::at(p.weights + group / 2 * p.pair_bytes, g);
             __m512i v[8];
             __m512 s[2], m[2];
             u.quads(b0 + b, v);

@@ -27,7 +27,7 @@ static inline void dequantize_group(const uint8_t* pair, size_t group, size_t k,
         }
     } else {
         using U = Unpacker<T>;
-        const U u = U::at(pair, group, k);
+        const U u = U::at(pair, group);
         const __m512i low = _mm512_set1_epi32(255);
         const __m512i zero = _mm512_set1_epi32(U::has_min ? 0 : U::spec.zero);
         for (size_t b = 0; b < k / 32; ++b) {

@@ -5,7 +5,7 @@
 
 namespace ridge::avx512 {
 
-#define RIDGE_PRODUCT(function, weight, act, stream_rows) void function(const ProductArgs&);
+#define RIDGE_PRODUCT(function, weight, act) void function(const ProductArgs&);
 #include "kernels/avx512/kernels.inc"
 #undef RIDGE_PRODUCT
 

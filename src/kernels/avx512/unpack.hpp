@@ -30,10 +30,7 @@ struct Unpacker {
     const uint8_t* pair;
     size_t group;  // 0 or 1
 
-    static inline Unpacker at(const uint8_t* pair, size_t group, size_t k) {
-        (void)k;
-        return {pair, group};
-    }
+    static inline Unpacker at(const uint8_t* pair, size_t group) { return {pair, group}; }
 
     static inline __m512i book() {
         const int8_t* values = T == DType::mxfp4 ? mxfp4_values : iq4_values;

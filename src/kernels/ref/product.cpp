@@ -105,9 +105,9 @@ void product(DType type, ActFormat format, const ProductArgs& p) {
 
 }  // namespace
 
-#define RIDGE_PRODUCT(function, weight, act, stream_rows) \
-    void function(const ProductArgs& p) {                 \
-        product(DType::weight, ActFormat::act, p);        \
+#define RIDGE_PRODUCT(function, weight, act)       \
+    void function(const ProductArgs& p) {          \
+        product(DType::weight, ActFormat::act, p); \
     }
 #include "kernels/ref/kernels.inc"
 #undef RIDGE_PRODUCT

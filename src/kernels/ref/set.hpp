@@ -5,7 +5,7 @@
 
 namespace ridge::ref {
 
-#define RIDGE_PRODUCT(function, weight, act, stream_rows) void function(const ProductArgs&);
+#define RIDGE_PRODUCT(function, weight, act) void function(const ProductArgs&);
 #include "kernels/ref/kernels.inc"
 #undef RIDGE_PRODUCT
 
