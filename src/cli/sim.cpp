@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "base/mapped_file.hpp"
+#include "cli/boards.hpp"
 #include "cli/common.hpp"
 #include "cli/verbs.hpp"
 #include "sim/debug/gdb_server.hpp"
@@ -25,26 +24,6 @@ struct SimArgs {
     int gdb = -1;
     bool quiet = false, list = false;
 };
-
-std::string board_file(const std::string& name) {
-    if (name.find('/') != std::string::npos || name.ends_with(".toml")) return name;
-    const char* const folder = std::getenv("RIDGE_BOARDS");
-    return std::string(folder ? folder : RIDGE_BOARDS_DIR) + "/" + name + "/board.toml";
-}
-
-Result<sim::Board> open_board(const SimArgs& a) {
-    const std::string path = board_file(a.board);
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored))
-        return fail(ErrorCode::not_found,
-                    fmt::format("there is no board '{}' ({}); --board takes {}, ai-max-395, or the "
-                                "path of a board file",
-                                a.board, path, plain_board));
-    RIDGE_ASSIGN(sim::Board board, sim::Board::load(path));
-    if (!a.profile.empty()) RIDGE_TRY(board.apply_profile(a.profile));
-    for (const std::string& assignment : a.set) RIDGE_TRY(board.set(assignment));
-    return board;
-}
 
 int list_values(const sim::Board& board) {
     fmt::print("{}; profiles {}, in use {}\n", board.title(), fmt::join(board.profiles(), ", "),
@@ -139,7 +118,9 @@ int simulate(const SimArgs& a) {
         const auto elf = rv32::read_elf(a.firmware);
         return elf ? run_plain(a, *elf) : complain(elf.error());
     }
-    auto board = open_board(a);
+    if (a.board == plain_board)
+        return complain(fmt::format("board '{}' has no costs to list", plain_board));
+    auto board = open_board(a.board, a.profile, a.set);
     if (!board) return complain(board.error());
     if (a.list) return list_values(*board);
     if (a.firmware.empty()) return complain("sim needs a firmware file (ELF)");
