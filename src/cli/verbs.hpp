@@ -11,5 +11,6 @@ void add_perplexity(CLI::App& app, int& code);
 void add_bench(CLI::App& app, int& code);
 void add_inspect(CLI::App& app, int& code);
 void add_sim(CLI::App& app, int& code);
+void add_manual(CLI::App& app, int& code);
 
 }  // namespace ridge::cli

@@ -80,6 +80,10 @@ Result<LoweredModel> lower(const Program& program, const GgufFile& file,
     }
     const uint32_t last_step = static_cast<uint32_t>(m.steps.size() - 1);
     touch(fused.logits, last_step, last_step);
+    if (options.keep_hidden)
+        for (const LoweredStep& s : m.steps)
+            if (s.first_head)
+                for (const BufferId id : {s.x, s.y}) touch(id, last_step, last_step);
 
     MemoryPlan& plan = m.lowered.memory;
     for (size_t i = 0; i < fused.buffers.size(); ++i) {

@@ -16,6 +16,7 @@ struct LowerOptions {
     uint32_t max_logits = 64;      // rows of one pass whose logits may be asked for
     bool f32_activations = false;  // oracle mode: no quantization or rounding of activations
     KvType kv = KvType::bf16;
+    bool keep_hidden = false;  // the last residual stays readable behind a pass: embeddings
 };
 
 // Owns what a Lowered points to.

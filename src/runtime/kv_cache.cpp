@@ -1,6 +1,7 @@
 #include "runtime/kv_cache.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ridge {
 
@@ -19,6 +20,7 @@ Result<KvCache> KvCache::create(const Lowered& model, const KvOptions& options) 
         const uint32_t ring = (s.window + options.max_rows) / kv_span + 2;
         const bool windowed = s.window != 0 && ring < c.spans_;
         c.layers_.push_back({nullptr, windowed ? ring : 0});
+        c.kv_heads_.push_back(s.kv_heads);
         offsets.push_back(bytes);
         bytes += (windowed ? ring * options.sequences : pages) * c.page_bytes_ * s.kv_heads;
         if (windowed) {
@@ -52,7 +54,9 @@ Status KvCache::grow(uint32_t sequence, uint32_t length, uint32_t rows) {
     return {};
 }
 
-uint32_t KvCache::trim(uint32_t sequence, uint32_t length, uint32_t want) {
+// The positions that a sequence cut back to `want` would have: want, or 0 where a ring has lost the
+// window before it.
+uint32_t KvCache::kept(uint32_t sequence, uint32_t length, uint32_t want) const {
     want = std::min(want, length);
     // The ring holds positions from reach - shortest_ring (rounded up to a span border) on.
     if (shortest_ring_ != 0 && want < length) {
@@ -62,10 +66,49 @@ uint32_t KvCache::trim(uint32_t sequence, uint32_t length, uint32_t want) {
         const uint32_t needed = want > longest_window_ ? want - longest_window_ : 0;
         if (needed < oldest) want = 0;
     }
+    return want;
+}
+
+uint32_t KvCache::trim(uint32_t sequence, uint32_t length, uint32_t want) {
+    want = kept(sequence, length, want);
     if (want == 0) reach_[sequence] = 0;
     const uint32_t keep = (want + kv_span - 1) / kv_span;
     for (uint32_t& used = used_[sequence]; used > keep;)
         free_.push_back(tables_[sequence * spans_ + --used]);
+    return want;
+}
+
+std::vector<std::span<uint8_t>> KvCache::pieces(uint32_t sequence, uint32_t pages) const {
+    std::vector<std::span<uint8_t>> all;
+    for (size_t i = 0; i < layers_.size(); ++i) {
+        const CacheLayer& layer = layers_[i];
+        const size_t page = page_bytes_ * kv_heads_[i];
+        if (layer.ring_spans != 0) {
+            const size_t ring = page * layer.ring_spans;
+            all.push_back({layer.base + sequence * ring, ring});
+            continue;
+        }
+        for (uint32_t p = 0; p < pages; ++p)
+            all.push_back({layer.base + tables_[sequence * spans_ + p] * page, page});
+    }
+    return all;
+}
+
+size_t KvCache::page_piece_bytes() const {
+    size_t bytes = 0;
+    for (size_t i = 0; i < layers_.size(); ++i)
+        if (layers_[i].ring_spans == 0) bytes += page_bytes_ * kv_heads_[i];
+    return bytes;
+}
+
+uint32_t KvCache::copy(uint32_t from, uint32_t to, uint32_t length, uint32_t want) {
+    want = kept(from, length, want);
+    if (want == 0 || !grow(to, 0, want)) return 0;
+    reach_[to] = reach_[from];
+    const auto source = pieces(from, used_[to]);
+    const auto target = pieces(to, used_[to]);
+    for (size_t i = 0; i < source.size(); ++i)
+        std::memcpy(target[i].data(), source[i].data(), source[i].size());
     return want;
 }
 

@@ -44,6 +44,7 @@ Result<std::unique_ptr<Model>> Model::load(const std::string& path, ModelOptions
     lowering.max_logits = options.max_logits;
     lowering.f32_activations = options.f32_activations;
     lowering.kv = options.kv;
+    lowering.keep_hidden = options.hidden;
     RIDGE_ASSIGN(m->lowered_, lower(m->program(), m->file_, m->kernels_, lowering));
     RIDGE_ASSIGN(m->weights_, WeightStore::load(m->file_, m->program(), m->lowered_, *m->team_,
                                                 options.progress));

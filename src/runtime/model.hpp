@@ -30,6 +30,7 @@ struct ModelOptions {
     uint32_t max_logits = 64;      // rows of one pass with logits
     KvType kv = KvType::bf16;
     bool vocabulary = true;  // false: load without a tokenizer
+    bool hidden = false;     // Context::hidden() can be asked for: embeddings
     std::function<void(double)> progress;
 };
 
@@ -91,6 +92,10 @@ class Context {
     // written to (samplers do), until the next pass.
     std::span<float> logits(uint32_t i);
 
+    // The hidden state behind the final norm, `hidden` floats, of the i-th row of the last pass. The
+    // model must have been loaded with ModelOptions::hidden. Errors: it was not; no such row.
+    Status hidden(uint32_t i, std::span<float> out);
+
     // Appends tokens to a sequence in chunks of at most `chunk` (0 = the model's); logits of the
     // last one are then logits(0). `stop` is pass()'s: stopped, the sequence keeps the chunks that
     // were finished.
@@ -107,7 +112,20 @@ class Context {
     // lost what would be needed (the caller prefills again).
     uint32_t trim(uint32_t sequence, uint32_t length);
 
+    // Makes sequence `to` hold the first `length` positions of `from` (a copy; what it held is
+    // gone). Returns the length it has: `length` or all there are, 0 where a window's ring has lost
+    // what would be needed. Error: no such sequence.
+    Result<uint32_t> copy(uint32_t from, uint32_t to, uint32_t length);
+
+    // A sequence's tokens and cache as bytes that load() of a context on the same model, with the
+    // same cache type, takes back (state.cpp says how they are laid out). Errors of load: other
+    // bytes than save's, another model, longer than this context; the sequence is then unchanged.
+    Result<std::vector<uint8_t>> save(uint32_t sequence) const;
+    Status load(uint32_t sequence, std::span<const uint8_t> state);
+
     uint32_t context() const { return cache_.options().context; }
+    uint32_t sequences() const { return static_cast<uint32_t>(lengths_.size()); }
+    const Model& model() const { return model_; }
     void set_threads(uint32_t prefill, uint32_t decode);
     uint32_t threads_decode() const { return threads_decode_; }
     uint32_t threads_prefill() const { return threads_prefill_; }
