@@ -6,10 +6,11 @@
 #include <thread>
 
 #include "cli/common.hpp"
+#include "cli/sampling_options.hpp"
 #include "cli/verbs.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/roofs.hpp"
-#include "sample/sampler.hpp"
+#include "sample/chooser.hpp"
 #include "text/chat.hpp"
 #include "text/utf8_stream.hpp"
 
@@ -20,7 +21,7 @@ struct RunArgs {
     EngineArgs engine;
     std::string prompt, prompt_file, system;
     uint32_t n = 256;
-    SamplerOptions sampling{.temperature = 0.0f, .seed = 0};
+    SamplingArgs sampling;
     std::vector<std::string> stop;
     bool chat = false, json = false, stats = false, ignore_eos = false;
 };
@@ -76,7 +77,8 @@ Result<std::vector<int32_t>> prompt_ids(const Model& model, const RunArgs& args)
 Result<Answer> generate(Model& model, Context& context, const RunArgs& args,
                         const std::vector<int32_t>& ids) {
     Answer a;
-    RIDGE_ASSIGN(Sampler sampler, Sampler::create(args.sampling, model.program().vocab));
+    RIDGE_ASSIGN(TokenChooser chooser, make_chooser(args.sampling, model, !args.ignore_eos));
+    chooser.accept_prompt(ids);
     a.prompt_tokens = static_cast<uint32_t>(ids.size());
     const double begin = seconds_now();
     const auto computed = context.prompt(0, ids, interrupted);
@@ -100,8 +102,8 @@ Result<Answer> generate(Model& model, Context& context, const RunArgs& args,
             a.finish = "interrupt";
             break;
         }
-        const int32_t id = sampler.sample(context.logits(0));
-        if (!args.ignore_eos && model.tokenizer().is_end(id)) {
+        RIDGE_ASSIGN(const int32_t id, chooser.next(context.logits(0)));
+        if (id < 0 || (!args.ignore_eos && model.tokenizer().is_end(id))) {
             a.finish = "stop";
             break;
         }
@@ -234,11 +236,8 @@ void add_run(CLI::App& app, int& code) {
         ->check(CLI::Range(0u, 1u << 24));
     v->add_flag("--chat", a->chat, "apply the model's chat format");
     v->add_option("--system", a->system, "system message (with --chat)");
-    v->add_option("--temp", a->sampling.temperature, "temperature; 0 = greedy (default)");
-    v->add_option("--top-k", a->sampling.top_k, "sample among the k best; 0 = all");
-    v->add_option("--top-p", a->sampling.top_p, "sample among the best that make up this share");
-    v->add_option("--min-p", a->sampling.min_p, "drop tokens below this share of the best");
-    v->add_option("--seed", a->sampling.seed, "seed of the sampler");
+    a->sampling.options.temperature = 0.0f;  // unlike llama.cpp: greedy unless asked
+    add_sampling_options(*v, a->sampling);
     v->add_option("--stop", a->stop, "end at this text (may be repeated)")->allow_extra_args(false);
     v->add_flag("--ignore-eos", a->ignore_eos, "go on past the end token");
     v->add_flag("--json", a->json, "one JSON object instead of a stream");

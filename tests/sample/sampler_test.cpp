@@ -82,7 +82,7 @@ TEST(Sampler, TemperatureDistribution) {
 TEST(Sampler, TopKKeepsTheKBest) {
     const std::vector<float> logits = {1.0f, 1.4f, 0.8f, 1.2f, 1.2f, 0.9f};
     const std::vector<int32_t> best = {1, 3, 4, 0, 5, 2};  // the first of equals first
-    for (uint32_t top_k = 1; top_k <= 6; ++top_k) {
+    for (int32_t top_k = 1; top_k <= 6; ++top_k) {
         SamplerOptions o = plain();
         o.top_k = top_k;
         EXPECT_EQ(support(o, logits), std::set<int32_t>(best.begin(), best.begin() + top_k));

@@ -1,0 +1,28 @@
+// The options of the verbs that generate text: the sampler chain in llama.cpp's spellings, and
+// what the text must follow.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/model.hpp"
+#include "sample/chooser.hpp"
+
+namespace ridge::cli {
+
+struct SamplingArgs {
+    SamplerOptions options;
+    int64_t seed = 0;  // -1: another one each time
+    std::string samplers{}, sampler_letters{};
+    std::vector<std::string> logit_bias{}, breakers{};
+    bool ordered = false, lettered = false;  // were the two given?
+};
+
+// Adds them to a verb, with the defaults that `args` has.
+void add_sampling_options(CLI::App& verb, SamplingArgs& args);
+
+// Errors: what an option says is no number, no stage, out of range; each named.
+Result<TokenChooser> make_chooser(const SamplingArgs& args, const Model& model, bool ends = true);
+
+}  // namespace ridge::cli
