@@ -76,7 +76,7 @@ TEST(Oracle, AWindowForgetsTheOldest) {
     auto oracle = test::Oracle::open(test::write_model(dir, config));
     ASSERT_TRUE(oracle) << oracle.error().message;
     std::vector<double> attention;
-    oracle->tap = [&](const char* stage, size_t, std::span<const double> x) {
+    oracle->tap = [&](const char* stage, size_t, std::span<double> x) {
         if (std::string_view(stage) == "attention") attention.assign(x.begin(), x.end());
     };
     oracle->reset(1);

@@ -70,9 +70,20 @@ class Oracle {
 
     // Called with what each stage gave for the token under way: "embedding", "attention norm", "q",
     // "k", "v" (q and k rotated), "attention", "attention out" (residual), "ffn norm", "hidden",
-    // "ffn out" (residual), "final norm", "logits".
-    using Tap = std::function<void(const char* stage, size_t layer, std::span<const double>)>;
+    // "ffn out" (residual), "final norm", "logits". What it changes is what the next stage sees.
+    using Tap = std::function<void(const char* stage, size_t layer, std::span<double>)>;
     Tap tap;
+
+    // Calls `change` with every matrix, row-major, and its rows' length; for measuring roundings.
+    void change_matrices(const std::function<void(std::vector<double>&, size_t columns)>& change) {
+        change(embedding_, dim_);
+        for (Layer& w : weights_) {
+            for (std::vector<double>* m : {&w.q, &w.k, &w.v, &w.gate, &w.up}) change(*m, dim_);
+            change(w.out, heads_ * head_dim_);
+            change(w.down, hidden_);
+        }
+        change(head_, dim_);
+    }
 
     // The next token of the sequence; its logits, [vocab].
     const std::vector<double>& step(int32_t token) {
@@ -86,7 +97,7 @@ class Oracle {
             show("attention norm", l, n);
             std::vector<double> q = product(w.q, n, heads_ * head_dim_, w.q_bias);
             std::vector<double> k = product(w.k, n, kv, w.k_bias);
-            const std::vector<double> v = product(w.v, n, kv, w.v_bias);
+            std::vector<double> v = product(w.v, n, kv, w.v_bias);
             rotate(q);
             rotate(k);
             show("q", l, q);
@@ -94,7 +105,7 @@ class Oracle {
             show("v", l, v);
             keys_[l].insert(keys_[l].end(), k.begin(), k.end());
             values_[l].insert(values_[l].end(), v.begin(), v.end());
-            const std::vector<double> a = attend(q, keys_[l], values_[l]);
+            std::vector<double> a = attend(q, keys_[l], values_[l]);
             show("attention", l, a);
             add(x, product(w.out, a, dim_, w.out_bias));
             show("attention out", l, x);
@@ -138,7 +149,7 @@ class Oracle {
         }
     };
 
-    void show(const char* stage, size_t layer, std::span<const double> values) const {
+    void show(const char* stage, size_t layer, std::span<double> values) const {
         if (tap) tap(stage, layer, values);
     }
     static void add(std::vector<double>& x, const std::vector<double>& y) {
