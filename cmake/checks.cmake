@@ -4,6 +4,7 @@ find_program(RIDGE_PYTHON NAMES python3 REQUIRED)
 
 add_test(NAME layers COMMAND ${RIDGE_PYTHON} ${CMAKE_SOURCE_DIR}/tools/check_layers.py)
 add_test(NAME docs COMMAND ${RIDGE_PYTHON} ${CMAKE_SOURCE_DIR}/tests/docs/docs_test.py)
+add_test(NAME board_claims COMMAND ${RIDGE_PYTHON} ${CMAKE_SOURCE_DIR}/tests/boards/claims_test.py)
 
 # Plain release builds only: without inlining, or with a sanitizer's calls, the objects say nothing
 # about what ships.

@@ -166,7 +166,8 @@ def rewritten(text, document, measured):
         while out and (not out[-1].strip() or out[-1].startswith("#")):
             tail.insert(0, out.pop())
         result, verdict = verdicts[name]
-        out.append(f"result = {json.dumps(result)}")
+        if result:
+            out.append(f"result = {json.dumps(result)}")
         out.append(f"verdict = {json.dumps(verdict)}")
         out.extend(tail)
         name = None
