@@ -52,7 +52,7 @@ class Output {
   public:
     explicit Output(std::string path)
         : path_(std::move(path)),
-          temporary_(fmt::format("{}.tmp-{}", path_, ::getpid())),
+          temporary_(path_ + ".part"),
           fd_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;

@@ -14,18 +14,6 @@ namespace quantize {
 
 namespace {
 
-// codes[32] into 16 bytes: weight j in the low nibble of byte j, j + 16 in the high one.
-void store_nibbles(const uint8_t* codes, uint8_t* out) {
-    for (int j = 0; j < 16; ++j)
-        out[j] = static_cast<uint8_t>((codes[j] & 15) | ((codes[j + 16] & 15) << 4));
-}
-
-void store_fifth_bits(const uint8_t* codes, uint8_t* out) {
-    uint32_t bits = 0;
-    for (int j = 0; j < 32; ++j) bits |= static_cast<uint32_t>(codes[j] >> 4) << j;
-    std::memcpy(out, &bits, 4);
-}
-
 // Symmetric codes 0..2*half-1 around `half`; returns the scale.
 float symmetric(const float* x, int half, uint8_t* codes) {
     const float d = through_half(signed_max(x, 32) / static_cast<float>(-half));

@@ -43,6 +43,37 @@ inline float signed_max(const float* x, int n) {
     return best;
 }
 
+// codes[32] into 16 bytes: weight j in the low nibble of byte j, j + 16 in the high one.
+inline void store_nibbles(const uint8_t* codes, uint8_t* out) {
+    for (int j = 0; j < 16; ++j)
+        out[j] = static_cast<uint8_t>((codes[j] & 15) | ((codes[j + 16] & 15) << 4));
+}
+
+// Bit 4 of codes[32] into 4 bytes, bit j of the word from weight j.
+inline void store_fifth_bits(const uint8_t* codes, uint8_t* out) {
+    uint32_t bits = 0;
+    for (int j = 0; j < 32; ++j) bits |= static_cast<uint32_t>(codes[j] >> 4) << j;
+    std::memcpy(out, &bits, 4);
+}
+
+// A super-block of Q2_K, Q4_K or Q5_K before its bits are packed: w = d*scale*q - dmin*min.
+struct SuperAffine {
+    float d, dmin;  // as stored
+    uint8_t scales[16], mins[16];
+    uint8_t codes[256];
+};
+
+// One of Q3_K or Q6_K: w = d*scale*q, q signed.
+struct SuperSymmetric {
+    float d;  // as stored
+    int8_t scales[16];
+    int8_t codes[256];
+};
+
+void store_q4_k(const SuperAffine& s, uint8_t* out);
+void store_q5_k(const SuperAffine& s, uint8_t* out);
+void store_q6_k(const SuperSymmetric& s, uint8_t* out);
+
 // Index of the nearest IQ4 value to v (v in units of the scale).
 int nearest_iq4(float v);
 

@@ -82,12 +82,6 @@ float fit_symmetric(const float* x, int n, int half) {
     return best;
 }
 
-struct SuperAffine {
-    float d, dmin;
-    uint8_t scales[16], mins[16];
-    uint8_t codes[256];
-};
-
 // Fits sub-blocks of `n` weights with codes 0..levels and scale codes 0..scale_levels.
 void encode_affine(const float* x, int n, int levels, int scale_levels, SuperAffine& out) {
     const int count = 256 / n;
@@ -110,12 +104,6 @@ void encode_affine(const float* x, int n, int levels, int scale_levels, SuperAff
             out.codes[i] = static_cast<uint8_t>(round_code((x[i] + min) * is, 0, levels));
     }
 }
-
-struct SuperSymmetric {
-    float d;
-    int8_t scales[16];
-    int8_t codes[256];
-};
 
 // Fits sub-blocks of 16 with codes -half..half-1 and scale codes -scale_levels..scale_levels.
 void encode_symmetric(const float* x, int half, int scale_levels, SuperSymmetric& out) {
@@ -173,18 +161,20 @@ void q3_k(const float* x, uint8_t* out) {
     store_half(out + 108, s.d);
 }
 
-void q4_k(const float* x, uint8_t* out) {
-    SuperAffine s;
-    encode_affine(x, 32, 15, 63, s);
+void store_q4_k(const SuperAffine& s, uint8_t* out) {
     store_half(out, s.d);
     store_half(out + 2, s.dmin);
     q4k_pack_scale_min(s.scales, s.mins, out + 4);
     store_nibble_rows(s.codes, out + 16);
 }
 
-void q5_k(const float* x, uint8_t* out) {
+void q4_k(const float* x, uint8_t* out) {
     SuperAffine s;
-    encode_affine(x, 32, 31, 63, s);
+    encode_affine(x, 32, 15, 63, s);
+    store_q4_k(s, out);
+}
+
+void store_q5_k(const SuperAffine& s, uint8_t* out) {
     store_half(out, s.d);
     store_half(out + 2, s.dmin);
     q4k_pack_scale_min(s.scales, s.mins, out + 4);
@@ -196,9 +186,13 @@ void q5_k(const float* x, uint8_t* out) {
     store_nibble_rows(s.codes, out + 48);
 }
 
-void q6_k(const float* x, uint8_t* out) {
-    SuperSymmetric s;
-    encode_symmetric(x, 32, 127, s);
+void q5_k(const float* x, uint8_t* out) {
+    SuperAffine s;
+    encode_affine(x, 32, 31, 63, s);
+    store_q5_k(s, out);
+}
+
+void store_q6_k(const SuperSymmetric& s, uint8_t* out) {
     std::memset(out, 0, 128);
     for (int i = 0; i < 256; ++i) {
         const int group = i / 32 % 4;
@@ -208,6 +202,12 @@ void q6_k(const float* x, uint8_t* out) {
     store_pairs([&](int i) { return (s.codes[i] + 32) >> 4; }, out + 128);
     std::memcpy(out + 192, s.scales, 16);
     store_half(out + 208, s.d);
+}
+
+void q6_k(const float* x, uint8_t* out) {
+    SuperSymmetric s;
+    encode_symmetric(x, 32, 127, s);
+    store_q6_k(s, out);
 }
 
 void iq4_xs(const float* x, uint8_t* out) {

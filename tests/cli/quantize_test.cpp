@@ -1,0 +1,68 @@
+// ridge quantize as users type it.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "format/gguf.hpp"
+#include "support/cli.hpp"
+#include "support/random_model.hpp"
+
+namespace ridge {
+namespace {
+
+class QuantizeVerb : public testing::Test {
+  protected:
+    void SetUp() override {
+        ShapeConfig c;
+        c.name = "in";
+        c.embedding_length = 256;
+        c.feed_forward_length = 320;
+        c.key_length = 32;
+        in_ = test::write_model(dir_, c);
+    }
+    test::CliRun run(std::vector<std::string> args) {
+        args.insert(args.begin(), "quantize");
+        return test::run_cli(RIDGE_CLI, args);
+    }
+    test::TempDir dir_;
+    std::string in_;
+};
+
+TEST_F(QuantizeVerb, WritesAModelThatRuns) {
+    const std::string out = dir_.file("out.gguf");
+    const auto r = run({in_, out, "q4_k_m"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.out.find("bits a weight"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("2 of "), std::string::npos) << r.out;
+    EXPECT_EQ(r.err, "");
+    const auto answer = test::run_cli(RIDGE_CLI, {"run", out, "-p", "a", "-n", "4"});
+    EXPECT_EQ(answer.code, 0) << answer.err;
+}
+
+TEST_F(QuantizeVerb, DryRunListsAndWritesNothing) {
+    const auto r = run({in_, dir_.file("out.gguf"), "Q4_K", "--dry-run"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.out.find("blk.1.ffn_down.weight"), std::string::npos);
+    EXPECT_NE(r.out.find("Q8_0"), std::string::npos);  // ffn_down: 320 columns
+    EXPECT_FALSE(std::filesystem::exists(dir_.file("out.gguf")));
+}
+
+TEST_F(QuantizeVerb, MistakesGetOneLine) {
+    const std::string out = dir_.file("out.gguf");
+    for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+             {in_, out, "Q9"},
+             {dir_.file("absent.gguf"), out, "Q4_0"},
+             {in_, dir_.file("no/folder/out"), "Q4_0"},
+             {in_, in_, "Q4_0"},
+             {in_, out, "Q4_0", "--imatrix", dir_.file("absent")}}) {
+        const auto r = run(args);
+        EXPECT_EQ(r.code, 1);
+        EXPECT_TRUE(test::is_one_complaint(r.err)) << r.err;
+    }
+    EXPECT_EQ(run({in_, out}).code, 2);
+    EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+}  // namespace
+}  // namespace ridge
