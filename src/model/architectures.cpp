@@ -1,5 +1,7 @@
 #include "model/architectures.hpp"
 
+#include "format/gguf_types.hpp"
+
 namespace ridge {
 namespace {
 
@@ -72,8 +74,8 @@ Result<ModelProgram> build_program(const GgufFile& file) {
     for (const Entry& e : entries)
         if (*architecture == e.name) return e.build(file);
     return fail(ErrorCode::unsupported,
-                file.path() + ": architecture '" + std::string(*architecture) +
-                    "' is not supported; supported are " + supported_architectures());
+                file.path() + ": architecture " + gguf::quoted(*architecture) +
+                    " is not supported; supported are " + supported_architectures());
 }
 
 }  // namespace ridge

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "format/gguf_types.hpp"
 #include "text/token_text.hpp"
 #include "text/tokenizer_impl.hpp"
 
@@ -228,16 +229,16 @@ Result<Tokenizer> Tokenizer::create(const VocabData& vocab) {
         const auto pre = find_pre_tokenizer(vocab.pre);
         if (!pre) {
             return fail(ErrorCode::unsupported,
-                        fmt::format("{}: pre-tokenizer \"{}\" (tokenizer.ggml.pre) is not "
+                        fmt::format("{}: pre-tokenizer {} (tokenizer.ggml.pre) is not "
                                     "supported; ridge has {}",
-                                    vocab.source, vocab.pre, pre_tokenizer_names()));
+                                    vocab.source, gguf::quoted(vocab.pre), pre_tokenizer_names()));
         }
         impl->pre = *pre;
     } else {
         return fail(ErrorCode::unsupported,
-                    fmt::format("{}: tokenizer \"{}\" (tokenizer.ggml.model) is not supported; "
+                    fmt::format("{}: tokenizer {} (tokenizer.ggml.model) is not supported; "
                                 "ridge has gpt2 (byte-level BPE) and llama (SentencePiece)",
-                                vocab.source, vocab.model));
+                                vocab.source, gguf::quoted(vocab.model)));
     }
     impl->chat_template = vocab.chat_template;
     impl->source = vocab.source;
