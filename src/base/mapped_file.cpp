@@ -32,6 +32,7 @@ class Descriptor {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
+    std::string name = path;  // now, while nothing is open that running out of memory would leak
     // O_NONBLOCK: opening a pipe that nobody writes to must not wait
     Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.get() < 0) {
@@ -58,7 +59,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     if (data == MAP_FAILED)
         return fail(ErrorCode::io, fmt::format("Cannot map '{}' ({} bytes): {}.", path, size,
                                                std::strerror(errno)));
-    return MappedFile(path, file.release(), static_cast<const uint8_t*>(data), size);
+    return MappedFile(std::move(name), file.release(), static_cast<const uint8_t*>(data), size);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <new>
 
 #include "format/gguf_impl.hpp"
 
@@ -46,6 +47,15 @@ GgufFile& GgufFile::operator=(GgufFile&&) noexcept = default;
 GgufFile::~GgufFile() = default;
 
 Result<GgufFile> GgufFile::open(const std::string& path) {
+    try {
+        return open_parts(path);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorCode::out_of_memory,
+                    "There is not enough memory to read a model's tables.");
+    }
+}
+
+Result<GgufFile> GgufFile::open_parts(const std::string& path) {
     auto impl = std::make_unique<Impl>();
     RIDGE_ASSIGN(auto first, MappedFile::open(path));
     RIDGE_ASSIGN(auto contents, gguf::parse(first));

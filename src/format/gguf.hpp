@@ -36,7 +36,7 @@ class GgufFile {
   public:
     // `path` is the file, or the first part of a split one (name-00001-of-0000N.gguf; the others
     // are opened beside it). Errors: not_found, io, bad_file, unsupported (version, byte order,
-    // type).
+    // type), out_of_memory.
     static Result<GgufFile> open(const std::string& path);
 
     GgufFile(GgufFile&&) noexcept;
@@ -79,6 +79,7 @@ class GgufFile {
   private:
     struct Impl;
     explicit GgufFile(std::unique_ptr<Impl> impl);
+    static Result<GgufFile> open_parts(const std::string& path);
     std::unique_ptr<Impl> impl_;
 };
 

@@ -1,20 +1,30 @@
 #include "support/allocations.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
 namespace {
-std::atomic<size_t> allocations{0};
+std::atomic<size_t> allocations{0}, deletions{0};
+std::atomic<size_t> failing{SIZE_MAX};  // the number of the allocation to fail
 
 void* counted(size_t n, size_t alignment) {
-    allocations.fetch_add(1, std::memory_order_relaxed);
+    if (allocations.fetch_add(1, std::memory_order_relaxed) == failing.load()) {
+        deletions.fetch_add(1, std::memory_order_relaxed);
+        throw std::bad_alloc();
+    }
     if (n == 0) n = 1;
     void* p = alignment <= alignof(std::max_align_t)
                   ? std::malloc(n)
                   : std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment);
     if (p == nullptr) throw std::bad_alloc();
     return p;
+}
+
+void deleted(void* p) {
+    if (p != nullptr) deletions.fetch_add(1, std::memory_order_relaxed);
+    std::free(p);
 }
 }  // namespace
 
@@ -31,28 +41,28 @@ void* operator new[](size_t n, std::align_val_t a) {
     return counted(n, static_cast<size_t>(a));
 }
 void operator delete(void* p) noexcept {
-    std::free(p);
+    deleted(p);
 }
 void operator delete[](void* p) noexcept {
-    std::free(p);
+    deleted(p);
 }
 void operator delete(void* p, size_t) noexcept {
-    std::free(p);
+    deleted(p);
 }
 void operator delete[](void* p, size_t) noexcept {
-    std::free(p);
+    deleted(p);
 }
 void operator delete(void* p, std::align_val_t) noexcept {
-    std::free(p);
+    deleted(p);
 }
 void operator delete[](void* p, std::align_val_t) noexcept {
-    std::free(p);
+    deleted(p);
 }
 void operator delete(void* p, size_t, std::align_val_t) noexcept {
-    std::free(p);
+    deleted(p);
 }
 void operator delete[](void* p, size_t, std::align_val_t) noexcept {
-    std::free(p);
+    deleted(p);
 }
 
 namespace ridge::test {
@@ -60,6 +70,20 @@ namespace ridge::test {
 AllocationCount::AllocationCount() : start_(allocations.load()) {}
 size_t AllocationCount::since() const {
     return allocations.load() - start_;
+}
+
+size_t live_allocations() {
+    return allocations.load() - deletions.load();
+}
+
+FailAllocation::FailAllocation(size_t k) {
+    failing = allocations.load() + k;
+}
+FailAllocation::~FailAllocation() {
+    failing = SIZE_MAX;
+}
+bool FailAllocation::happened() const {
+    return allocations.load() > failing.load();
 }
 
 }  // namespace ridge::test
