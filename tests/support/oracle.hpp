@@ -73,6 +73,7 @@ class Oracle {
     // "ffn out" (residual), "final norm", "logits". What it changes is what the next stage sees.
     using Tap = std::function<void(const char* stage, size_t layer, std::span<double>)>;
     Tap tap;
+    std::function<void(double)> softmax_sum;  // of each head, before the division
 
     // Calls `change` with every matrix, row-major, and its rows' length; for measuring roundings.
     void change_matrices(const std::function<void(std::vector<double>&, size_t columns)>& change) {
@@ -203,6 +204,7 @@ class Oracle {
                 largest = std::max(largest, p[t - begin]);
             }
             for (double& v : p) sum += v = std::exp(v - largest);
+            if (softmax_sum) softmax_sum(sum);
             for (size_t t = begin; t < end; ++t)
                 for (size_t i = 0; i < head_dim_; ++i)
                     out[h * head_dim_ + i] += p[t - begin] / sum * values[t * kv + at + i];
