@@ -1,3 +1,4 @@
+/* clang-format off */
 /* The AI Max 395 as software sees it: every address, register, bit and limit, once. Firmware, host
  * build and simulator include this file; whoever has a chip changes it here. Costs in cycles are not
  * here but in board.toml. C and C++, needs nothing.

@@ -1,11 +1,11 @@
 // How many threads of a team to use while somebody else holds a core.
 //
 // With two threads and one core taken, the kernel puts both threads on the core that is left: they
-// run one at a time, and every barrier is a sleep and a change of threads (of all threads but one). The work is then done by
-// one core either way, and faster by one thread that never waits. The sign is plain: in a run with
-// a barrier for each of some 150 steps, about every barrier sent somebody to sleep, where on
-// a quiet machine one in a hundred does. Two busy neighbours on two cores do not show it, and there
-// the team keeps its fair share.
+// run one at a time, and every barrier is a sleep and a change of threads (of all threads but one).
+// The work is then done by one core either way, and faster by one thread that never waits. The sign
+// is plain: in a run with a barrier for each of some 150 steps, about every barrier sent somebody
+// to sleep, where on a quiet machine one in a hundred does. Two busy neighbours on two cores do not
+// show it, and there the team keeps its fair share.
 //
 // So after several such runs in succession one thread is left out, and every so often it is tried
 // again: a single run that is crowded again ends the trial. Only runs whose barriers are close

@@ -92,8 +92,8 @@ class Context {
     // written to (samplers do), until the next pass.
     std::span<float> logits(uint32_t i);
 
-    // The hidden state behind the final norm, `hidden` floats, of the i-th row of the last pass. The
-    // model must have been loaded with ModelOptions::hidden. Errors: it was not; no such row.
+    // The hidden state behind the final norm, `hidden` floats, of the i-th row of the last pass.
+    // The model must have been loaded with ModelOptions::hidden. Errors: it was not; no such row.
     Status hidden(uint32_t i, std::span<float> out);
 
     // Appends tokens to a sequence in chunks of at most `chunk` (0 = the model's); logits of the
