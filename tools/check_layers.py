@@ -31,7 +31,8 @@ LAYERS = {
 }
 PUBLIC_HEADER_USERS = {"api", "serve", "cli"}  # include/ridge/, the C API
 # Registers and limits of a board, the one file that its firmware and its simulator share.
-BOARD_HEADER = re.compile(r"^boards/[\w-]+/\w+\.h$")
+# And the format of its image, which its firmware and the exporter share.
+BOARD_HEADER = re.compile(r"^boards/[\w-]+/(firmware/image|\w+)\.h$")
 BOARD_HEADER_USERS = {"sim", "image"}
 GENERATED = {"ridge_commit.hpp": {"cli"}}  # written by the build, and who may include it
 SOURCE_SUFFIXES = (".hpp", ".h", ".cpp", ".c", ".inc", ".S")

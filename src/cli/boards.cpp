@@ -44,7 +44,8 @@ Result<sim::Board> load_costs(const std::string& name) {
     }
     if (const EmbeddedBoard* const b = find(name))
         return sim::Board::parse(std::string(text_of(b->toml)), name + "/board.toml");
-    return no_board(name, names(false), ", the path of a board file, or (sim) rv32: a plain machine");
+    return no_board(name, names(false),
+                    ", the path of a board file, or (sim) rv32: a plain machine");
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ int run_verb(int argc, char** argv) {
     ridge::cli::add_bench(app, code);
     ridge::cli::add_inspect(app, code);
     ridge::cli::add_sim(app, code);
+    ridge::cli::add_export(app, code);
     ridge::cli::add_manual(app, code);
     ridge::cli::rename_bench_options(argc, argv);
     if (argc > 1 && argv[1][0] != '-') {

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cli/boards.hpp"
 #include "cli/common.hpp"
+#include "cli/run_board.hpp"
 #include "cli/sampling_options.hpp"
 #include "cli/verbs.hpp"
 #include "runtime/profile.hpp"
@@ -24,6 +26,8 @@ struct RunArgs {
     SamplingArgs sampling;
     std::vector<std::string> stop;
     bool chat = false, json = false, stats = false, ignore_eos = false;
+    std::string board, profile;  // run on a simulated board
+    std::vector<std::string> set;
 };
 
 struct Answer {
@@ -174,8 +178,20 @@ Status read_prompt(RunArgs& args) {
     return {};
 }
 
+int run_board(const RunArgs& a) {
+    if (a.chat || !a.stop.empty() || a.sampling.options.temperature > 0 || a.stats)
+        return complain(
+            "with --board, text is continued greedily: --chat, --stop, --temp and --stats "
+            "are for this machine");
+    return run_on_board(
+        {a.board, a.engine.model, a.prompt, a.profile, a.set, a.n, a.json, a.ignore_eos});
+}
+
 int run(RunArgs& args) {
     if (const Status s = read_prompt(args); !s) return complain(s.error());
+    if (!args.board.empty()) return run_board(args);
+    if (!args.profile.empty() || !args.set.empty())
+        return complain("--profile and --set belong to a simulated board; name it with --board");
     for (const std::string& s : args.stop)
         if (s.empty()) return complain("a stop string must not be empty");
     auto options = model_options(args.engine);
@@ -242,6 +258,12 @@ void add_run(CLI::App& app, int& code) {
     v->add_flag("--ignore-eos", a->ignore_eos, "go on past the end token");
     v->add_flag("--json", a->json, "one JSON object instead of a stream");
     v->add_flag("--stats", a->stats, "speed and share of this machine's roofs, on standard error");
+    v->add_option(
+        "--board", a->board,
+        "run on a simulated board instead; with firmware here: " + boards_with_firmware());
+    v->add_option("--profile", a->profile, "with --board: a profile of its costs");
+    v->add_option("--set", a->set, "with --board: KEY=VALUE, one number of its board file")
+        ->allow_extra_args(false);
     v->callback([a, &code] { code = run(*a); });
 }
 

@@ -12,6 +12,7 @@ void add_quantize(CLI::App& app, int& code);
 void add_bench(CLI::App& app, int& code);
 void add_inspect(CLI::App& app, int& code);
 void add_sim(CLI::App& app, int& code);
+void add_export(CLI::App& app, int& code);
 void add_manual(CLI::App& app, int& code);
 
 }  // namespace ridge::cli
