@@ -107,7 +107,7 @@ void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
 
 Result<TokenChooser> make_chooser(const SamplingArgs& args, const Model& model, bool ends) {
     RIDGE_ASSIGN(const SamplerOptions options, finished(args));
-    return TokenChooser::create(options, model.tokenizer(), model.program().vocab, ends);
+    return TokenChooser::create(options, model.tokenizer(), model.program().vocab, nullptr, ends);
 }
 
 }  // namespace ridge::cli
