@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_tables.inc: the general category (first letter) of every code point.
+"""Writes src/text/unicode_tables.inc: the general category of every code point, by one letter.
+
+U is Lu or Lt, l is Ll, L is Lm or Lo (letters without case); else the category's first letter.
 
     python3.13 tools/make_unicode_tables.py > src/text/unicode_tables.inc
 
@@ -13,6 +15,7 @@ import unicodedata
 WANTED = "15.1.0"
 LIMIT = 0x110000
 PER_LINE = 7
+LETTERS = {"Lu": "U", "Lt": "U", "Ll": "l"}
 
 
 def main():
@@ -22,11 +25,13 @@ def main():
                  "or pass --any-version and look at what the tokenizer tests say")
     ranges = []
     for code in range(LIMIT):
-        kind = unicodedata.category(chr(code))[0]
+        category = unicodedata.category(chr(code))
+        kind = LETTERS.get(category, category[0])
         if not ranges or ranges[-1][1] != kind:
             ranges.append((code, kind))
-    print(f"// Unicode {version}: first code point of each range and its general category's first "
-          "letter.")
+    print(f"// Unicode {version}: first code point of each range and its general category (U: Lu or "
+          "Lt,")
+    print("// l: Ll, L: Lm or Lo, else the first letter).")
     print("// Written by tools/make_unicode_tables.py; do not edit.")
     for start in range(0, len(ranges), PER_LINE):
         row = ranges[start:start + PER_LINE]

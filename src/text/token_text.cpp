@@ -19,9 +19,23 @@ constexpr std::string_view kEndNames[] = {
     "<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]", "<|fim_repo|>", "<|repo_name|>",
     "<fim-repo>", "<REPO>", "<reponame>", "<|file_sep|>"};
 
-// Names that begin a turn in the chat formats. Like the ends they are control tokens even where a
-// file types them otherwise: a user's text must not be able to spell them.
-constexpr std::string_view kTurnNames[] = {"<|im_start|>", "<start_of_turn>"};
+// Names that begin a turn in the chat formats, or a part of a fill-in-the-middle prompt. Like the
+// ends they are control tokens even where a file types them otherwise: a user's text must not be
+// able to spell them.
+constexpr std::string_view kTurnNames[] = {"<|im_start|>",
+                                           "<start_of_turn>",
+                                           "<fim-prefix>",
+                                           "<fim_prefix>",
+                                           "<fim-suffix>",
+                                           "<fim_suffix>",
+                                           "<fim-middle>",
+                                           "<fim_middle>",
+                                           "<PRE>",
+                                           "<SUF>",
+                                           "<MID>",
+                                           "\xE2\x96\x81<PRE>",
+                                           "\xE2\x96\x81<SUF>",
+                                           "\xE2\x96\x81<MID>"};
 
 // Asked for every token of a vocabulary: most are told by their first byte.
 template <size_t N>
@@ -94,6 +108,29 @@ void decode_byte_level(std::string_view raw, std::vector<char>& out) {
     out.resize(static_cast<size_t>(to - out.data()));
 }
 
+void append_byte_level(std::string_view bytes, std::string& out) {
+    struct Written {
+        char bytes[2];
+        size_t size;
+    };
+    static const auto table = [] {
+        std::array<Written, 256> t{};
+        uint32_t next = 256;
+        for (uint32_t b = 0; b < 256; ++b) {
+            const uint32_t c = writes_itself(b) ? b : next++;
+            t[b] = c < 0x80 ? Written{{static_cast<char>(c), 0}, 1}
+                            : Written{{static_cast<char>(0xC0 | c >> 6),
+                                       static_cast<char>(0x80 | (c & 0x3F))},
+                                      2};
+        }
+        return t;
+    }();
+    for (const char c : bytes) {
+        const Written& w = table[static_cast<uint8_t>(c)];
+        out.append(w.bytes, w.size);
+    }
+}
+
 void decode_spaces(std::string_view raw, std::vector<char>& out) {
     const size_t begin = out.size();
     out.resize(begin + raw.size());
@@ -118,6 +155,14 @@ int parse_byte_token(std::string_view raw) {
 
 bool is_end_name(std::string_view name) {
     return is_one_of(name, kEndNames);
+}
+
+bool looks_like_control(std::string_view name) {
+    constexpr std::string_view wide = "\xEF\xBD\x9C";
+    if (name.size() < 4 || name.front() != '<' || name.back() != '>') return false;
+    const std::string_view inner = name.substr(1, name.size() - 2);
+    return inner.front() == '|' || inner.back() == '|' || inner.starts_with(wide) ||
+           inner.ends_with(wide);
 }
 
 bool is_turn_name(std::string_view name) {

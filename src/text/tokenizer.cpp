@@ -69,7 +69,7 @@ Status Tokenizer::Impl::set_specials(const VocabData& vocab) {
     RIDGE_ASSIGN(const int32_t eot, checked_id(vocab, vocab.eot, "end-of-turn"));
     add_bos = vocab.add_bos;
     add_eos = vocab.add_eos;
-    add_space_prefix = sentencepiece && vocab.add_space_prefix;
+    add_space_prefix = family == Family::pieces && vocab.add_space_prefix;
     if (add_bos && bos < 0) return bad(vocab, "adds a BOS token, but has none");
     if (add_eos && eos < 0) return bad(vocab, "adds an EOS token, but has none");
 
@@ -84,7 +84,9 @@ Status Tokenizer::Impl::set_specials(const VocabData& vocab) {
     };
     for (size_t i = 0; i < n; ++i) {
         if (text::is_end_name(vocab.tokens[i])) set_end(static_cast<int32_t>(i));
-        if (text::is_turn_name(vocab.tokens[i])) types[i] = TokenType::control;
+        if (text::is_turn_name(vocab.tokens[i]) ||
+            (types[i] == TokenType::user_defined && text::looks_like_control(vocab.tokens[i])))
+            types[i] = TokenType::control;
     }
     set_end(eos);
     set_end(eot);
@@ -113,10 +115,10 @@ Status Tokenizer::Impl::set_tokens(const VocabData& vocab) {
         switch (types[i]) {
             case TokenType::normal: {
                 bytes.push_back_with([&](std::vector<char>& out) {
-                    return sentencepiece ? text::decode_spaces(token, out)
-                                         : text::decode_byte_level(token, out);
+                    return byte_level() ? text::decode_byte_level(token, out)
+                                        : text::decode_spaces(token, out);
                 });
-                if (!sentencepiece && bytes[i].size() == 1 && ids.find(raw, token) == id) {
+                if (byte_level() && bytes[i].size() == 1 && ids.find(raw, token) == id) {
                     int32_t& of_byte = byte_ids[static_cast<uint8_t>(bytes[i][0])];
                     if (of_byte < 0) of_byte = id;
                 }
@@ -129,7 +131,7 @@ Status Tokenizer::Impl::set_tokens(const VocabData& vocab) {
                                i);
                 const auto b = static_cast<uint8_t>(byte);
                 bytes.push_back({reinterpret_cast<const char*>(&b), 1});
-                if (sentencepiece && byte_ids[b] < 0) byte_ids[b] = id;
+                if (!byte_level() && byte_ids[b] < 0) byte_ids[b] = id;
                 break;
             }
             case TokenType::user_defined:
@@ -224,9 +226,9 @@ Status Tokenizer::Impl::set_merges(const VocabData& vocab) {
 Result<Tokenizer> Tokenizer::create(const VocabData& vocab) {
     auto impl = std::make_shared<Impl>();
     if (vocab.model == "llama") {
-        impl->sentencepiece = true;
-    } else if (vocab.model == "gpt2") {
-        const auto pre = find_pre_tokenizer(vocab.pre);
+        impl->family = Impl::Family::pieces;
+    } else if (vocab.model == "gpt2" || vocab.model == "gemma4") {
+        const auto pre = find_pre_tokenizer(vocab.model == "gemma4" ? vocab.model : vocab.pre);
         if (!pre) {
             return fail(ErrorCode::unsupported,
                         fmt::format("{}: pre-tokenizer {} (tokenizer.ggml.pre) is not "
@@ -234,18 +236,21 @@ Result<Tokenizer> Tokenizer::create(const VocabData& vocab) {
                                     vocab.source, gguf::quoted(vocab.pre), pre_tokenizer_names()));
         }
         impl->pre = *pre;
+        if (pre->kind == PreTokenizer::gemma4) impl->family = Impl::Family::char_bpe;
     } else {
-        return fail(ErrorCode::unsupported,
-                    fmt::format("{}: tokenizer {} (tokenizer.ggml.model) is not supported; "
-                                "ridge has gpt2 (byte-level BPE) and llama (SentencePiece)",
-                                vocab.source, gguf::quoted(vocab.model)));
+        return fail(
+            ErrorCode::unsupported,
+            fmt::format("{}: tokenizer {} (tokenizer.ggml.model) is not supported; "
+                        "ridge has gpt2 (byte-level BPE), gemma4 (BPE) and llama (SentencePiece)",
+                        vocab.source, gguf::quoted(vocab.model)));
     }
     impl->chat_template = vocab.chat_template;
     impl->source = vocab.source;
     RIDGE_TRY(check_shape(vocab));
     RIDGE_TRY(impl->set_specials(vocab));
     RIDGE_TRY(impl->set_tokens(vocab));
-    RIDGE_TRY(impl->sentencepiece ? impl->set_scores(vocab) : impl->set_merges(vocab));
+    RIDGE_TRY(impl->family == Impl::Family::pieces ? impl->set_scores(vocab)
+                                                   : impl->set_merges(vocab));
     return Tokenizer(std::move(impl));
 }
 

@@ -1,7 +1,8 @@
 // Text to token ids and back, from the vocabulary in a model file.
 //
-// Two families: byte-level BPE ("gpt2": pre-tokenizer, then merges by rank) and SentencePiece's BPE
-// ("llama": merges by score, byte fall-back, with or without a leading space). Ids are llama.cpp's
+// Three families: byte-level BPE ("gpt2": pre-tokenizer, then merges by rank), BPE of characters
+// ("gemma4": spaces as U+2581, merges by rank, byte fall-back) and SentencePiece's BPE ("llama":
+// merges by score, byte fall-back, with or without a leading space). Ids are llama.cpp's
 // for well-formed text, except that text can never spell a control, unknown or byte token (there,
 // merges may build "<s>" from its letters).
 //
@@ -30,9 +31,10 @@ class Tokenizer {
 
     // add_special: BOS and EOS where the file asks for them. parse_special: control tokens written
     // out in the text become their ids; only for text that is a template's own, never for a user's.
-    // User-defined tokens are always found. Bytes that are no UTF-8 are kept as bytes by "llama"
-    // and read as U+FFFD by "gpt2". A byte for which the vocabulary has no token becomes the
-    // unknown token ("llama") or nothing ("gpt2").
+    // User-defined tokens are always found, unless they look like control tokens (<|...|>), which
+    // then they are. Bytes that are no UTF-8 are kept as bytes by "llama" and "gemma4" and read as
+    // U+FFFD by "gpt2". A byte for which the vocabulary has no token becomes the unknown token
+    // ("llama") or nothing ("gpt2").
     std::vector<int32_t> encode(std::string_view text, bool add_special, bool parse_special) const;
 
     // The bytes a token stands for in text: possibly part of a code point; empty for control tokens

@@ -21,27 +21,71 @@ size_t part_length(std::string_view text) {
     return length;
 }
 
+// `text` with U+2581 for each space.
+void append_marked(std::string_view text, std::string& out) {
+    for (const char c : text) {
+        if (c == ' ') {
+            out += text::kSpaceMark;
+        } else {
+            out.push_back(c);
+        }
+    }
+}
+
 }  // namespace
 
-void Tokenizer::Impl::encode_bpe(std::string_view fragment, std::vector<int32_t>& out) const {
+// The token that a piece is as a whole, or -1; `buffer` is scratch.
+int32_t Tokenizer::Impl::whole_token(std::string_view piece, std::string& buffer) const {
+    if (piece.size() > longest) return -1;
+    std::string_view key = piece;
+    if (byte_level()) {
+        buffer.clear();
+        text::append_byte_level(piece, buffer);
+        key = buffer;
+    }
+    const int32_t id = ids.find(raw, key);
+    return id >= 0 && mergeable(id) ? id : -1;
+}
+
+// For text without a token of its own: its bytes, or unknown once where they have no tokens either.
+void Tokenizer::Impl::push_bytes(std::string_view of, std::vector<int32_t>& out) const {
+    const auto token = [&](char c) { return byte_ids[static_cast<uint8_t>(c)]; };
+    if (std::all_of(of.begin(), of.end(), [&](char c) { return token(c) >= 0; })) {
+        for (const char c : of) out.push_back(token(c));
+    } else if (unk >= 0) {
+        out.push_back(unk);
+    }
+}
+
+bool Tokenizer::Impl::find_merge(const text::Symbol& left, const text::Symbol& right,
+                                 uint32_t& rank, int32_t& id) const {
+    if (left.id < 0 || right.id < 0) return false;
+    const text::Merge* merge = merges.find(left.id, right.id);
+    if (merge == nullptr) return false;
+    rank = merge->rank;
+    id = merge->id;
+    return true;
+}
+
+void Tokenizer::Impl::encode_byte_bpe(std::string_view fragment, std::vector<int32_t>& out) const {
     std::vector<size_t> piece_ends;
     std::vector<text::Symbol> symbols;
     text::MergeScratch scratch;
-    const auto lookup = [&](const text::Symbol& left, const text::Symbol& right, uint32_t& rank,
-                            int32_t& id) {
-        if (left.id < 0 || right.id < 0) return false;
-        const text::Merge* merge = merges.find(left.id, right.id);
-        if (merge == nullptr) return false;
-        rank = merge->rank;
-        id = merge->id;
-        return true;
-    };
+    std::string buffer;
     // Vocabularies need no tokens for bytes that UTF-8 never has, and many lack them.
     const auto fixed = text::replace_ill_formed(fragment);
     if (fixed) fragment = *fixed;
-    pre_tokenize(pre, fragment, piece_ends);
+    pre_tokenize(pre.kind, fragment, piece_ends);
     size_t begin = 0;
     for (const size_t end : piece_ends) {
+        if (pre.ignore_merges) {
+            const int32_t id = whole_token(fragment.substr(begin, end - begin), buffer);
+            if (id >= 0) {
+                out.push_back(id);
+                begin = end;
+                continue;
+            }
+        }
         symbols.clear();
         for (size_t i = begin; i < end; ++i) {
             const auto at = static_cast<uint32_t>(i - begin);
@@ -49,15 +93,51 @@ void Tokenizer::Impl::encode_bpe(std::string_view fragment, std::vector<int32_t>
         }
         begin = end;
         text::link(symbols);
-        text::merge_symbols(scratch, symbols, lookup);
+        text::merge_symbols(scratch, symbols,
+                            [&](const text::Symbol& left, const text::Symbol& right, uint32_t& rank,
+                                int32_t& id) { return find_merge(left, right, rank, id); });
         for (uint32_t i = 0; i != text::kNoSymbol; i = symbols[i].next) {
             if (symbols[i].id >= 0) out.push_back(symbols[i].id);
         }
     }
 }
 
-void Tokenizer::Impl::encode_sentencepiece(std::string_view fragment, bool space_prefix,
-                                           std::vector<int32_t>& out) const {
+void Tokenizer::Impl::encode_char_bpe(std::string_view fragment, std::vector<int32_t>& out) const {
+    std::string marked;
+    append_marked(fragment, marked);
+    const std::string_view text = marked;
+    std::vector<size_t> piece_ends;
+    pre_tokenize(pre.kind, text, piece_ends);
+    std::vector<text::Symbol> symbols;
+    text::MergeScratch scratch;
+    std::string buffer;
+    size_t begin = 0;
+    for (const size_t end : piece_ends) {
+        const std::string_view piece = text.substr(begin, end - begin);
+        begin = end;
+        symbols.clear();
+        for (uint32_t at = 0; at < piece.size();) {
+            const uint32_t next = at + text::decode_utf8(piece, at).length;
+            symbols.push_back({at, next, 0, 0, whole_token(piece.substr(at, next - at), buffer)});
+            at = next;
+        }
+        text::link(symbols);
+        text::merge_symbols(scratch, symbols,
+                            [&](const text::Symbol& left, const text::Symbol& right, uint32_t& rank,
+                                int32_t& id) { return find_merge(left, right, rank, id); });
+        for (uint32_t i = 0; i != text::kNoSymbol; i = symbols[i].next) {
+            const text::Symbol& symbol = symbols[i];
+            if (symbol.id >= 0) {
+                out.push_back(symbol.id);
+            } else {
+                push_bytes(piece.substr(symbol.begin, symbol.end - symbol.begin), out);
+            }
+        }
+    }
+}
+
+void Tokenizer::Impl::encode_pieces(std::string_view fragment, bool space_prefix,
+                                    std::vector<int32_t>& out) const {
     std::string buffer;
     std::vector<text::Symbol> symbols;
     text::MergeScratch scratch;
@@ -74,13 +154,7 @@ void Tokenizer::Impl::encode_sentencepiece(std::string_view fragment, bool space
         return true;
     };
     if (space_prefix) buffer += text::kSpaceMark;
-    for (const char c : fragment) {
-        if (c == ' ') {
-            buffer += text::kSpaceMark;
-        } else {
-            buffer.push_back(c);
-        }
-    }
+    append_marked(fragment, buffer);
     for (size_t i = 0; i < buffer.size();) {
         const auto at = static_cast<uint32_t>(i);
         const uint32_t end = at + text::decode_utf8(buffer, i).length;
@@ -95,14 +169,7 @@ void Tokenizer::Impl::encode_sentencepiece(std::string_view fragment, bool space
             out.push_back(symbol.id);
             continue;
         }
-        // No token of its own: its bytes, or unknown once where they have no tokens either.
-        const auto* from = reinterpret_cast<const uint8_t*>(buffer.data()) + symbol.begin;
-        const auto* to = from + (symbol.end - symbol.begin);
-        if (std::all_of(from, to, [&](uint8_t b) { return byte_ids[b] >= 0; })) {
-            for (; from != to; ++from) out.push_back(byte_ids[*from]);
-        } else {
-            out.push_back(unk);
-        }
+        push_bytes(std::string_view(buffer).substr(symbol.begin, symbol.end - symbol.begin), out);
     }
 }
 
@@ -115,10 +182,16 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special,
     bool space_prefix = impl.add_space_prefix;  // before the first word and after special tokens
     const auto encode_fragment = [&](std::string_view fragment) {
         if (fragment.empty()) return;
-        if (impl.sentencepiece) {
-            impl.encode_sentencepiece(fragment, space_prefix, out);
-        } else {
-            impl.encode_bpe(fragment, out);
+        switch (impl.family) {
+            case Impl::Family::byte_bpe:
+                impl.encode_byte_bpe(fragment, out);
+                break;
+            case Impl::Family::char_bpe:
+                impl.encode_char_bpe(fragment, out);
+                break;
+            case Impl::Family::pieces:
+                impl.encode_pieces(fragment, space_prefix, out);
+                break;
         }
         space_prefix = false;
     };

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "text/merge.hpp"
 #include "text/pretokenize.hpp"
 #include "text/special.hpp"
 #include "text/token_map.hpp"
@@ -12,8 +13,13 @@
 namespace ridge {
 
 struct Tokenizer::Impl {
-    bool sentencepiece = false;
-    PreTokenizer pre = PreTokenizer::fallback;  // byte-level BPE only
+    enum class Family {
+        byte_bpe,  // "gpt2": bytes, merged by rank
+        char_bpe,  // "gemma4": code points with spaces as U+2581, merged by rank
+        pieces,    // "llama": code points with spaces as U+2581, merged by score
+    };
+    Family family = Family::byte_bpe;
+    PreTokenizerRule pre;  // byte_bpe and char_bpe
     bool add_bos = false;
     bool add_eos = false;
     bool add_space_prefix = false;
@@ -31,13 +37,14 @@ struct Tokenizer::Impl {
     text::TokenMap ids;  // raw text -> id
 
     std::array<int32_t, 256> byte_ids{};  // token of a single byte, -1: none
-    text::MergeMap merges;                // byte-level BPE
-    std::vector<uint32_t> priorities;     // SentencePiece: lower for a higher score
+    text::MergeMap merges;                // by rank: BPE
+    std::vector<uint32_t> priorities;     // pieces: lower for a higher score
     size_t longest = 0;                   // bytes of the longest token that merging may build
 
     text::SpecialMatcher user_defined;
     text::SpecialMatcher all_special;  // and control and unknown
 
+    bool byte_level() const { return family == Family::byte_bpe; }
     size_t count() const { return types.size(); }
     bool contains(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < count(); }
     TokenType type(int32_t id) const { return types[static_cast<size_t>(id)]; }
@@ -55,9 +62,14 @@ struct Tokenizer::Impl {
     Status set_merges(const VocabData& vocab);
 
     // tokenizer_encode.cpp
-    void encode_bpe(std::string_view fragment, std::vector<int32_t>& out) const;
-    void encode_sentencepiece(std::string_view fragment, bool space_prefix,
-                              std::vector<int32_t>& out) const;
+    void encode_byte_bpe(std::string_view fragment, std::vector<int32_t>& out) const;
+    void encode_char_bpe(std::string_view fragment, std::vector<int32_t>& out) const;
+    void encode_pieces(std::string_view fragment, bool space_prefix,
+                       std::vector<int32_t>& out) const;
+    int32_t whole_token(std::string_view piece, std::string& buffer) const;
+    bool find_merge(const text::Symbol& left, const text::Symbol& right, uint32_t& rank,
+                    int32_t& id) const;
+    void push_bytes(std::string_view of, std::vector<int32_t>& out) const;
 };
 
 }  // namespace ridge

@@ -16,26 +16,43 @@ constexpr Range kRanges[] = {
 #include "text/unicode_tables.inc"
 };
 
-Category search(uint32_t code_point) {
+constexpr Properties properties_of(char kind) {
+    switch (kind) {
+        case 'U':
+            return {Category::letter, Letter::upper};
+        case 'l':
+            return {Category::letter, Letter::lower};
+        case 'L':
+            return {Category::letter, Letter::caseless};
+        default:
+            return {static_cast<Category>(kind), Letter::none};
+    }
+}
+
+Properties search(uint32_t code_point) {
     const auto* after =
         std::upper_bound(std::begin(kRanges), std::end(kRanges), code_point,
                          [](uint32_t value, const Range& range) { return value < range.first; });
-    return static_cast<Category>(std::prev(after)->kind);
+    return properties_of(std::prev(after)->kind);
 }
 
 constexpr size_t kAscii = 128;
 
 }  // namespace
 
-Category category(uint32_t code_point) {
+Properties properties(uint32_t code_point) {
     static const auto ascii = [] {
-        std::array<Category, kAscii> table{};
+        std::array<Properties, kAscii> table{};
         for (uint32_t c = 0; c < kAscii; ++c) table[c] = search(c);
         return table;
     }();
     if (code_point < kAscii) return ascii[code_point];
-    if (code_point > 0x10FFFF) return Category::other;
+    if (code_point > 0x10FFFF) return {Category::other, Letter::none};
     return search(code_point);
+}
+
+Category category(uint32_t code_point) {
+    return properties(code_point).category;
 }
 
 bool is_white_space(uint32_t c) {

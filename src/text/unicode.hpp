@@ -25,6 +25,21 @@ enum class Category : char {
 
 Category category(uint32_t code_point);
 
+// Which letters are capitals, for patterns that tell words by case.
+enum class Letter : char {
+    none,
+    upper,     // Lu, Lt
+    lower,     // Ll
+    caseless,  // Lm, Lo
+};
+
+struct Properties {
+    Category category;
+    Letter letter;
+};
+
+Properties properties(uint32_t code_point);
+
 // Unicode's White_Space property: what \s matches in the tokenizers' patterns.
 bool is_white_space(uint32_t code_point);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "text/pretokenize.hpp"
+
 namespace ridge {
 namespace {
 
@@ -95,7 +97,12 @@ Result<VocabData> read_vocab(const GgufFile& file) {
         RIDGE_TRY(read_id(file, fmt::format("tokenizer.ggml.{}_token_id", name), id));
         if (id >= 0) vocab.other_ends.push_back(id);
     }
+    // llama.cpp's: some pre-tokenizers add BOS unless told not to, Gemma 4's whatever it is told.
+    const bool gemma4 = vocab.model == "gemma4";
+    const auto rule = find_pre_tokenizer(gemma4 ? vocab.model : vocab.pre);
+    if (vocab.model != "llama" && rule && rule->adds_bos) vocab.add_bos = vocab.bos >= 0;
     RIDGE_TRY(read_flag(file, "tokenizer.ggml.add_bos_token", vocab.add_bos));
+    if (gemma4) vocab.add_bos = vocab.bos >= 0;
     RIDGE_TRY(read_flag(file, "tokenizer.ggml.add_eos_token", vocab.add_eos));
     RIDGE_TRY(read_flag(file, "tokenizer.ggml.add_space_prefix", vocab.add_space_prefix));
     return vocab;

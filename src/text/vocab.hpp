@@ -26,7 +26,7 @@ enum class TokenType : uint8_t {
 // the mapped file when read_vocab made them, which must then stay open until Tokenizer::create has
 // returned (the tokenizer keeps copies). Ids are as in the file, unchecked; -1: none.
 struct VocabData {
-    std::string model;  // "gpt2" (byte-level BPE) or "llama" (SentencePiece)
+    std::string model;  // "gpt2" (byte-level BPE), "gemma4" (BPE) or "llama" (SentencePiece)
     std::string pre;    // pre-tokenizer of "gpt2"; empty: "default"
     std::vector<std::string_view> tokens;
     std::vector<float> scores;     // one a token, or empty (all 0)
@@ -45,7 +45,8 @@ struct VocabData {
 };
 
 // Reads "tokenizer.*" with llama.cpp's defaults for what is absent: a "llama" vocabulary has BOS 1,
-// EOS 2, unknown 0, adds BOS and the leading space; a "gpt2" one has none of these. Errors:
+// EOS 2, unknown 0, adds BOS and the leading space; the others have none of these, but add a BOS
+// that the file names where their pre-tokenizer does (pretokenize.hpp). Errors:
 // not_found (no tokenizer in the file), bad_file.
 Result<VocabData> read_vocab(const GgufFile& file);
 

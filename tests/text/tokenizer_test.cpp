@@ -147,6 +147,71 @@ TEST(ByteLevelBpe, EqualsTheDefinitionOnRandomVocabularies) {
     }
 }
 
+TEST(ByteLevelBpe, SomePreTokenizersTakeWholePiecesFirst) {
+    for (const char* pre : {"llama-bpe", "tekken", "qwen2"}) {
+        auto vocab = byte_level_vocab(pre);
+        const int32_t ab = vocab.add("ab");
+        const int32_t abc = vocab.add("abc");                     // no merge builds it
+        const int32_t e = vocab.add("\xC4\xA0\xC3\x83\xC2\xA9");  // " e acute"
+        const int32_t control = vocab.add("abab", TokenType::control);
+        vocab.merge("a b");
+        const Tokenizer t = make(vocab);
+        const bool whole = std::string_view(pre) != "qwen2";
+        if (whole) {
+            EXPECT_THAT(t.encode("abc \xC3\xA9", false, false), ElementsAre(abc, e)) << pre;
+        } else {
+            EXPECT_THAT(t.encode("abc \xC3\xA9", false, false),
+                        ElementsAre(ab, 'c', ' ', 0xC3, 0xA9));
+        }
+        EXPECT_THAT(t.encode("abab", false, false), ElementsAre(ab, ab)) << pre;
+        EXPECT_THAT(t.encode("abab", false, true), ElementsAre(control)) << pre;
+    }
+}
+
+// "gemma4": as Gemma 4's tokenizer.json, small.
+test::VocabMaker char_bpe_vocab() {
+    auto vocab = sentencepiece_vocab(false);
+    vocab.data.model = "gemma4";
+    return vocab;
+}
+
+TEST(CharacterBpe, MergesCodePointsByRankWithinLines) {
+    auto vocab = char_bpe_vocab();
+    for (const char* letter : {"a", "b", "\n", "\xC3\xA9"}) vocab.add(letter);
+    const int32_t marked = vocab.add(kMark + "a");
+    const int32_t two_words = vocab.add(kMark + "a" + kMark + "a");
+    const int32_t accented = vocab.add("a\xC3\xA9");
+    const int32_t lines = vocab.add("\n\n");
+    vocab.add("b\n");
+    vocab.merge(kMark + " a");
+    vocab.merge("a \xC3\xA9");
+    vocab.merge("b \n");  // a line's end never joins what stands before it
+    vocab.merge("\n \n");
+    vocab.merge(kMark + "a " + kMark + "a");
+    const Tokenizer t = make(vocab);
+    const int32_t b = t.find("b");
+    EXPECT_THAT(t.encode(" a a", false, false), ElementsAre(two_words));  // words may join
+    EXPECT_THAT(t.encode("a\xC3\xA9 a", false, false), ElementsAre(accented, marked));
+    EXPECT_THAT(t.encode("b\n\n\nb", false, false), ElementsAre(b, lines, t.find("\n"), b));
+    EXPECT_EQ(t.decode(t.encode(" a\xC3\xA9\n b", false, false)), " a\xC3\xA9\n b");
+}
+
+TEST(CharacterBpe, FallsBackOnBytesAndKeepsThem) {
+    auto vocab = char_bpe_vocab();
+    const int32_t a = vocab.add("a");
+    const Tokenizer t = make(vocab);
+    const std::string text = "a\xFF\xE4 \xC3\xA9";
+    EXPECT_THAT(t.encode(text, false, false),
+                ElementsAre(a, kFirstByte + 0xFF, kFirstByte + 0xE4, test::kMarkId,
+                            kFirstByte + 0xC3, kFirstByte + 0xA9));
+    EXPECT_EQ(t.decode(t.encode(text, false, false)), text);
+    for (const int32_t id : t.encode("<s></s><unk><0x41>", false, false)) {
+        EXPECT_FALSE(t.is_control(id));
+        EXPECT_NE(id, kFirstByte + 'A');
+    }
+    EXPECT_THAT(t.encode("<s>a", false, true), ElementsAre(1, a));
+}
+
 TEST(SentencePiece, MergesByScoreAndLeftmostAmongEquals) {
     auto vocab = sentencepiece_vocab(false);
     const int32_t a = vocab.add("a", TokenType::normal, -9);
@@ -302,6 +367,28 @@ TEST(Special, EndsAndControlTokens) {
     }
 }
 
+TEST(Special, WhatLooksLikeAControlTokenIsNotSpelt) {
+    auto vocab = byte_level_vocab("gpt-2");
+    std::vector<int32_t> control;
+    for (const char* name : {"<|user|>", "<\xEF\xBD\x9CUser\xEF\xBD\x9C>", "<|turn>", "<turn|>",
+                             "<fim_prefix>", "<|x|>"})
+        control.push_back(vocab.add(name, TokenType::user_defined));
+    std::vector<int32_t> plain;
+    for (const char* name : {"<think>", "</think>", "<table>", "<>"})
+        plain.push_back(vocab.add(name, TokenType::user_defined));
+    const Tokenizer t = make(vocab);
+    for (const int32_t id : control) {
+        const std::string name(t.raw(id));
+        EXPECT_TRUE(t.is_control(id)) << name;
+        for (const int32_t got : t.encode(name, false, false)) EXPECT_LT(got, 256) << name;
+        EXPECT_THAT(t.encode(name, false, true), ElementsAre(id));
+    }
+    for (const int32_t id : plain) {
+        EXPECT_FALSE(t.is_control(id)) << t.raw(id);
+        EXPECT_THAT(t.encode(t.raw(id), false, false), ElementsAre(id));
+    }
+}
+
 TEST(Tokenizer, IdsOutsideTheVocabularyAreHarmless) {
     const Tokenizer t = make(byte_level_vocab("gpt-2"));
     for (const int32_t id : {-1, -2147483647 - 1, 256, 2147483647}) {
@@ -318,10 +405,14 @@ TEST(Tokenizer, IdsOutsideTheVocabularyAreHarmless) {
 
 // Tokens of 1, 2, 4, ... letters: the deepest tower of merges a long run can climb.
 TEST(Tokenizer, AMegabyteOfOneLetterTakesUnderASecondAndLittleStack) {
-    for (const char* pre : {"gpt-2", "smollm", "default", "llama", "llama with space"}) {
-        const bool pieces = std::string_view(pre).substr(0, 5) == "llama";
+    for (const char* pre :
+         {"gpt-2", "smollm", "default", "llama-bpe", "qwen2", "qwen35", "gpt-4o", "tekken",
+          "deepseek-llm", "deepseek-coder", "deepseek-v3", "gemma4", "llama", "llama with space"}) {
+        const std::string_view name = pre;
+        const bool pieces = name == "llama" || name == "llama with space" || name == "gemma4";
         auto vocab =
-            pieces ? sentencepiece_vocab(std::string_view(pre) != "llama") : byte_level_vocab(pre);
+            !pieces ? byte_level_vocab(pre) : sentencepiece_vocab(name == "llama with space");
+        if (name == "gemma4") vocab = char_bpe_vocab();
         for (const std::string letter : {"a", "!", "1"}) {
             std::string run = letter;
             if (pieces) vocab.add(run, TokenType::normal, -100);

@@ -27,12 +27,12 @@ std::string refusal(const test::VocabMaker& vocab, ErrorCode code = ErrorCode::b
 }
 
 TEST(Vocabulary, UnknownKindsAreNamedBesideTheKnown) {
-    auto vocab = byte_level_vocab("llama-bpe");
+    auto vocab = byte_level_vocab("kimi-k2");
     vocab.data.source = "/models/x.gguf";
     std::string text = refusal(vocab, ErrorCode::unsupported);
     EXPECT_THAT(text, HasSubstr("/models/x.gguf"));
-    EXPECT_THAT(text, HasSubstr("\"llama-bpe\""));
-    EXPECT_THAT(text, HasSubstr("default, gpt-2, smollm"));
+    EXPECT_THAT(text, HasSubstr("\"kimi-k2\""));
+    EXPECT_THAT(text, HasSubstr("default, gpt-2, "));
     vocab.data.model = "t5";
     text = refusal(vocab, ErrorCode::unsupported);
     EXPECT_THAT(text, HasSubstr("\"t5\""));
@@ -177,6 +177,42 @@ TEST_F(ReadVocab, DefaultsOfByteLevelBpe) {
     const auto made = Tokenizer::create(*vocab);
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(made->encode("ab", true, true), std::vector<int32_t>{2});
+}
+
+// The pre-tokenizers that add BOS where the file is silent, and Gemma 4, whose files say false.
+TEST_F(ReadVocab, BosByPreTokenizer) {
+    struct Case {
+        const char* model;
+        const char* pre;
+        int said;  // add_bos_token: -1 not there
+        bool adds;
+    };
+    for (const Case& c : {Case{"gpt2", "llama-bpe", -1, true}, Case{"gpt2", "llama-bpe", 0, false},
+                          Case{"gpt2", "tekken", -1, true}, Case{"gpt2", "qwen2", -1, false},
+                          Case{"gpt2", "qwen2", 1, true}, Case{"gpt2", "gpt-4o", -1, false},
+                          Case{"gemma4", "", -1, true}, Case{"gemma4", "", 0, true}}) {
+        MetadataFile file;
+        file.put_string("tokenizer.ggml.model", c.model);
+        if (*c.pre != '\0') file.put_string("tokenizer.ggml.pre", c.pre);
+        file.put_strings("tokenizer.ggml.tokens", {"<b>", "a"});
+        file.put_strings("tokenizer.ggml.merges", {"a a"});
+        file.put_u32("tokenizer.ggml.bos_token_id", 0);
+        if (c.said >= 0) file.put_bool("tokenizer.ggml.add_bos_token", c.said == 1);
+        const auto vocab = read(file);
+        ASSERT_TRUE(vocab) << vocab.error().message;
+        EXPECT_EQ(vocab->add_bos, c.adds) << c.model << " " << c.pre << " " << c.said;
+        const auto made = Tokenizer::create(*vocab);
+        ASSERT_TRUE(made) << made.error().message;
+        EXPECT_EQ(made->encode("a", true, false).size(), c.adds ? 2u : 1u);
+    }
+    // Without a BOS token there is none to add.
+    MetadataFile file;
+    file.put_string("tokenizer.ggml.model", "gpt2");
+    file.put_string("tokenizer.ggml.pre", "llama-bpe");
+    file.put_strings("tokenizer.ggml.tokens", {"a"});
+    const auto vocab = read(file);
+    ASSERT_TRUE(vocab) << vocab.error().message;
+    EXPECT_FALSE(vocab->add_bos);
 }
 
 TEST_F(ReadVocab, ReadsEveryField) {
