@@ -28,8 +28,9 @@ struct HeadArgs {
 
 // Attention of `n_q` query vectors over one span of keys (kv_page.hpp): for each query i with
 // visible keys [lo[i], hi[i]) of the span, s = q.k, m = max s, p = exp(s - m), l = sum p,
-// o = sum p * v. Queries are pre-scaled by the softmax scale. A query without visible keys gets
-// m = -inf, l = 0, o = 0. With bf16 and int8 pages (kv_paired) q and p are rounded to bf16.
+// o = sum p * v. Queries are pre-scaled by the softmax scale. With a soft-cap c, s = c tanh(q.k /
+// c) (Gemma 2). A query without visible keys gets m = -inf, l = 0, o = 0. With bf16 and int8 pages
+// (kv_paired) q and p are rounded to bf16.
 struct AttendArgs {
     const uint8_t* page;  // K and V of one kv head over the span
     KvType type;
@@ -42,6 +43,7 @@ struct AttendArgs {
     float* l;  // [n_q]
     float* o;  // [n_q][o_stride], head_dim padded to 16 floats
     size_t o_stride;
+    float softcap;     // of the scores; 0: none
     uint8_t* scratch;  // attend_scratch_bytes(head_dim), 64-byte aligned
 };
 

@@ -69,6 +69,7 @@ struct Problem {
     Guarded<uint8_t> page;
     Guarded<float> q;
     std::vector<uint16_t> lo, hi;
+    float softcap = 0.0f;
 
     Problem(const AttendKernels& kernels, KvType t, uint32_t dim, uint32_t n_q, uint32_t seed,
             float size = 1.0f)
@@ -138,6 +139,7 @@ Answer run(const AttendKernels& kernels, const Problem& p, uint32_t first, uint3
     args.l = l.data();
     args.o = o.data();
     args.o_stride = p.padded;
+    args.softcap = p.softcap;
     args.scratch = scratch.data();
     kernels.span(args);
     return {m.copy(), l.copy(), o.copy()};
@@ -169,6 +171,10 @@ void expect_answer(const Problem& p, const Answer& a) {
             }
             s[key] *= static_cast<double>(c.k_scale[key]);
             size = std::max(size, terms * static_cast<double>(c.k_scale[key]));
+            if (p.softcap != 0.0f) {
+                const auto cap = static_cast<double>(p.softcap);
+                s[key] = cap * std::tanh(s[key] / cap);
+            }
             m = std::max(m, s[key]);
         }
         if (p.lo[i] >= p.hi[i]) {
@@ -401,6 +407,29 @@ TEST(AttendKernels, SpanMeetsTheContract) {
             Problem p(kernels, type, dim, n_q, 31 + n_q);
             odd_ranges(p, dim + n_q);
             expect_answer(p, run(kernels, p, 0, n_q));
+            if (testing::Test::HasFailure()) return;
+        }
+    });
+}
+
+// Scores of deviation 1.5 under caps that bend them: a little, and so that the largest meet.
+TEST(AttendKernels, CappedScoresMeetTheContract) {
+    for_every([](const AttendKernels& kernels, KvType type, uint32_t dim) {
+        for (const float cap : {4.0f, 0.75f}) {
+            SCOPED_TRACE("cap " + std::to_string(cap));
+            Problem p(kernels, type, dim, 13, 32);
+            odd_ranges(p, dim + 13);
+            const Answer plain = run(kernels, p, 0, 13);
+            p.softcap = cap;
+            const Answer capped = run(kernels, p, 0, 13);
+            EXPECT_NE(plain.l, capped.l);
+            expect_answer(p, capped);
+            for (uint32_t first = 0; first < 13; first += 5) {
+                const uint32_t n = std::min(5u, 13 - first);
+                const Answer some = run(kernels, p, first, n);
+                ASSERT_EQ(0, std::memcmp(some.o.data(), capped.o.data() + first * p.padded,
+                                         4 * n * p.padded));
+            }
             if (testing::Test::HasFailure()) return;
         }
     });

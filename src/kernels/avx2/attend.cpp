@@ -98,6 +98,29 @@ __m256 widened(__m256i lanes) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(lanes, 16));
 }
 
+// Invisible scores of query i to -inf, key scales and soft-cap applied; their maximum.
+template <class T, bool capped>
+float mask_scores(const AttendArgs& a, const Operands& x, uint32_t i, float* s) {
+    const uint32_t lo = a.lo[i];
+    const uint32_t hi = a.hi[i];
+    if (lo >= hi) return minus_infinity;
+    const __m256 lowest = _mm256_set1_ps(minus_infinity);
+    __m256 top = lowest;
+    for (size_t key = lo / 16 * 16; key < (hi + 15u) / 16 * 16; key += 8) {
+        __m256 v = _mm256_loadu_ps(s + key);
+        if constexpr (T::scaled) v = _mm256_mul_ps(v, _mm256_loadu_ps(x.k_scale + key));
+        if constexpr (capped) {
+            const __m256 cap = _mm256_set1_ps(a.softcap);
+            v = _mm256_mul_ps(tanh_f32(_mm256_div_ps(v, cap)), cap);
+        }
+        const __m256i mask = visible(static_cast<uint32_t>(key), lo, hi);
+        v = _mm256_blendv_ps(lowest, v, _mm256_castsi256_ps(mask));
+        _mm256_storeu_ps(s + key, v);
+        top = _mm256_max_ps(top, v);
+    }
+    return lane_max(top);
+}
+
 // Scores of query i to probabilities; groups [g0, g1) of p are written. Sets m and l.
 template <class T>
 void softmax(const AttendArgs& a, const Operands& x, uint32_t i, float* s, uint16_t* p, size_t g0,
@@ -106,17 +129,8 @@ void softmax(const AttendArgs& a, const Operands& x, uint32_t i, float* s, uint1
     const uint32_t hi = a.hi[i];
     const size_t first = lo < hi ? lo / 16 : g1;
     const size_t last = lo < hi ? (hi + 15) / 16 : g1;
-    const __m256 lowest = _mm256_set1_ps(minus_infinity);
-    __m256 top = lowest;
-    for (size_t key = 16 * first; key < 16 * last; key += 8) {
-        __m256 v = _mm256_loadu_ps(s + key);
-        if constexpr (T::scaled) v = _mm256_mul_ps(v, _mm256_loadu_ps(x.k_scale + key));
-        const __m256i mask = visible(static_cast<uint32_t>(key), lo, hi);
-        v = _mm256_blendv_ps(lowest, v, _mm256_castsi256_ps(mask));
-        _mm256_storeu_ps(s + key, v);
-        top = _mm256_max_ps(top, v);
-    }
-    a.m[i] = lane_max(top);
+    a.m[i] =
+        a.softcap == 0.0f ? mask_scores<T, false>(a, x, i, s) : mask_scores<T, true>(a, x, i, s);
     const __m256 m = _mm256_set1_ps(a.m[i]);
     __m256 sum[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
     for (size_t g = g0; g < g1; ++g) {

@@ -2,6 +2,7 @@
 // softmax between them, for up to eight queries at a time.
 //
 //   s[r][key] = q[r] . K[key]            lanes are 16 keys,       steps are dimensions (pairs)
+//   s = cap tanh(s / cap)                where a model caps its scores
 //   p = exp(s - max s), l = sum p        one query at a time, in L1
 //   o[r][d]   = sum over keys p[r] V     lanes are 16 dimensions, steps are keys (pairs)
 //
@@ -131,17 +132,20 @@ Groups seen(const AttendArgs& a, uint32_t i, size_t g1) {
     return {a.lo[i] / 16u, (a.hi[i] + 15u) / 16u};
 }
 
-// Invisible scores of query i to -inf, key scales applied; their maximum.
-template <class T>
+// Invisible scores of query i to -inf, key scales and soft-cap applied; their maximum.
+template <class T, bool capped>
 float mask_scores(const AttendArgs& a, const Operands& x, uint32_t i, float* s, Groups seen) {
     __m512 top = _mm512_set1_ps(minus_infinity);
     for (size_t g = seen.first; g < seen.last; ++g) {
         __m512 v = _mm512_loadu_ps(s + 16 * g);
         if constexpr (T::scaled) v = _mm512_mul_ps(v, _mm512_loadu_ps(x.k_scale + 16 * g));
+        if constexpr (capped)
+            v = _mm512_mul_ps(tanh_f32(_mm512_div_ps(v, _mm512_set1_ps(a.softcap))),
+                              _mm512_set1_ps(a.softcap));
         const bool border = g == seen.first || g + 1 == seen.last;
         if (border)
             v = _mm512_mask_mov_ps(_mm512_set1_ps(minus_infinity), visible(g, a.lo[i], a.hi[i]), v);
-        if (T::scaled || border) _mm512_storeu_ps(s + 16 * g, v);
+        if (T::scaled || capped || border) _mm512_storeu_ps(s + 16 * g, v);
         top = _mm512_max_ps(top, v);
     }
     return lane_max(top);
@@ -215,7 +219,9 @@ void attend_rows(const AttendArgs& a, const Operands& x, uint32_t first) {
     Groups groups[R];
     for (uint32_t r = 0; r < R; ++r) {
         groups[r] = seen(a, first + r, g1);
-        a.m[first + r] = mask_scores<T>(a, x, first + r, x.scores + r * kv_span, groups[r]);
+        float* s = x.scores + r * kv_span;
+        a.m[first + r] = a.softcap == 0.0f ? mask_scores<T, false>(a, x, first + r, s, groups[r])
+                                           : mask_scores<T, true>(a, x, first + r, s, groups[r]);
     }
     for (uint32_t r = 0; r < R; ++r)
         a.l[first + r] = softmax<T>(x, a.m[first + r], x.scores + r * kv_span, x.p + r * kv_span,

@@ -64,6 +64,7 @@ void span_of_one(const AttendArgs& a, uint32_t i) {
         for (uint32_t d = 0; d < a.head_dim; ++d)
             s += query(a, i, d) * element(a.page, a.type, k_index(a.type, a.head_dim, key, d));
         p[key] = s * page_scale(a, key, false);
+        if (a.softcap != 0.0f) p[key] = a.softcap * tanh_f32(p[key] / a.softcap);
         if (p[key] > m) m = p[key];
     }
     float l = 0.0f;
