@@ -69,13 +69,13 @@ int main(int argc, char** argv) {
     CLI::App app{"Writes a random-weight GGUF model of a given shape."};
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     auto* config = app.add_option("--config", o.config, "shape as JSON (see tests/data/goldens)");
-    app.add_option("--preset", o.preset,
-                   "tiny, smollm2-135m, qwen3-0.6b, qwen3-1.7b or gemma3-270m")
+    app.add_option("--preset", o.preset, "a published shape, such as smollm2-135m")
+        ->check(CLI::IsMember(shape_preset_names()))
         ->excludes(config);
     app.add_option("-o,--out", o.out, "the file to write")->required();
     app.add_option("--type", o.type, "type of every matrix, such as Q4_0 (default F32)");
     app.add_option("--mix", o.mix, "Q4_0, Q4_K_M or Q5_K_M: types by llama.cpp's rule");
-    app.add_option("--arch", o.architecture, "llama or gemma3");
+    app.add_option("--arch", o.architecture, "llama, qwen2, qwen3, phi3, gemma2 or gemma3");
     app.add_option("--seed", o.seed, "seed of the weights");
     app.add_option("--layers", o.layers);
     app.add_option("--hidden", o.hidden, "embedding length");
@@ -85,8 +85,8 @@ int main(int argc, char** argv) {
     app.add_option("--head-dim", o.head_dim);
     app.add_option("--vocab", o.vocab, "at least 260");
     app.add_option("--context", o.context);
-    app.add_option("--window", o.window, "sliding window (gemma3)");
-    app.add_option("--pattern", o.pattern, "every so many layers one is global (gemma3)");
+    app.add_option("--window", o.window, "sliding window (phi3, gemma2, gemma3)");
+    app.add_option("--pattern", o.pattern, "every so many layers one is global (gemma)");
     app.add_flag("--untied", o.untied, "an output matrix of its own");
     app.add_flag("--bias", o.bias, "attention biases");
     app.add_option("--threads", o.threads);

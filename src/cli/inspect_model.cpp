@@ -38,7 +38,8 @@ WeightBytes weight_bytes(const Inspection& in) {
             vector(g.bias_weight);
             if (!seen.insert(g.weight).second) continue;
             b.packed += uint64_t{segment_pairs(s, i)} * g.pair_bytes;
-            b.tensors += in.file.find(p.weights[g.weight].name)->bytes;
+            const Weight& w = p.weights[g.weight];
+            b.tensors += row_bytes(g.type, w.k) * w.n;
         }
         for (const WeightId id : {s.norm_weight, s.post_norm_weight, s.k_norm_weight}) vector(id);
         if (s.kind == StepKind::embed && !s.table_packed)

@@ -27,13 +27,24 @@ float draw(uint64_t z) {
     return static_cast<float>(static_cast<int32_t>(z >> 40)) * 0x1p-23f - 1.0f;
 }
 
+bool is_gemma(const ShapeConfig& c) {
+    return c.architecture == "gemma2" || c.architecture == "gemma3";
+}
+bool known_architecture(const ShapeConfig& c) {
+    const std::string& a = c.architecture;
+    return a == "llama" || a == "qwen2" || a == "qwen3" || a == "phi3" || is_gemma(c);
+}
+uint32_t rotated(const ShapeConfig& c) {
+    return c.rope_dimension_count != 0 ? c.rope_dimension_count : c.key_length;
+}
+
 Status check(const ShapeConfig& c) {
     const auto bad = [&](const char* what) {
         return fail(ErrorCode::invalid_argument,
                     fmt::format("The shape '{}' does not fit: {}.", c.name, what));
     };
-    if (c.architecture != "llama" && c.architecture != "gemma3")
-        return bad("architecture must be llama or gemma3");
+    if (!known_architecture(c))
+        return bad("architecture must be llama, qwen2, qwen3, phi3, gemma2 or gemma3");
     if (c.vocab_size < 260 || c.vocab_size > 1u << 24)
         return bad("vocab_size must be from 260 to 2^24");
     if (c.block_count < 1 || c.block_count > 1024) return bad("block_count must be 1 to 1024");
@@ -45,8 +56,13 @@ Status check(const ShapeConfig& c) {
     if (c.key_length % 2 != 0) return bad("key_length must be even");
     if (!(c.rms_epsilon > 0.0f) || !(c.rope_freq_base > 0.0f))
         return bad("rms_epsilon and rope_freq_base must be positive");
-    if (c.architecture == "gemma3" && c.sliding_window_pattern < 1)
+    if (is_gemma(c) && c.sliding_window_pattern < 1)
         return bad("sliding_window_pattern must be positive");
+    if (rotated(c) % 2 != 0 || rotated(c) > c.key_length)
+        return bad("rope_dimension_count must be even and at most key_length");
+    for (const std::vector<float>* v : {&c.rope_freqs, &c.rope_factors_short, &c.rope_factors_long})
+        if (!v->empty() && v->size() != rotated(c) / 2)
+            return bad("RoPE factors must be half as many as rotated elements");
     return {};
 }
 
@@ -108,11 +124,30 @@ void set_metadata(const ShapeConfig& c, GgufWriter& out) {
     out.set(key("attention.value_length"), c.key_length);
     out.set(key("attention.layer_norm_rms_epsilon"), c.rms_epsilon);
     out.set(key("rope.freq_base"), c.rope_freq_base);
-    out.set(key("rope.dimension_count"), c.key_length);
-    if (c.architecture == "gemma3") {
+    out.set(key("rope.dimension_count"), rotated(c));
+    if (is_gemma(c) || (c.architecture == "phi3" && c.sliding_window != 0))
         out.set(key("attention.sliding_window"), c.sliding_window);
-        out.set(key("attention.sliding_window_pattern"), c.sliding_window_pattern);
-    }
+    if (is_gemma(c)) out.set(key("attention.sliding_window_pattern"), c.sliding_window_pattern);
+    const auto set_positive = [&](const char* name, auto value) {
+        if (value > 0) out.set(key(name), value);
+    };
+    set_positive("attn_logit_softcapping", c.attn_softcap);
+    set_positive("final_logit_softcapping", c.final_softcap);
+    if (!c.rope_scaling.empty()) out.set(key("rope.scaling.type"), c.rope_scaling);
+    set_positive("rope.scaling.factor", c.rope_scaling_factor);
+    set_positive("rope.scaling.original_context_length", c.rope_original_context);
+    set_positive("rope.scaling.attn_factor", c.rope_attn_factor);
+    set_positive("rope.scaling.yarn_attn_factor", c.yarn_attn_factor);
+    set_positive("rope.scaling.yarn_beta_fast", c.yarn_beta_fast);
+    set_positive("rope.scaling.yarn_beta_slow", c.yarn_beta_slow);
+}
+
+// Tensors whose values the shape gives; null for those that are drawn.
+const std::vector<float>* given_values(const ShapeConfig& c, std::string_view tensor) {
+    if (tensor == "rope_freqs.weight") return &c.rope_freqs;
+    if (tensor == "rope_factors_short.weight") return &c.rope_factors_short;
+    if (tensor == "rope_factors_long.weight") return &c.rope_factors_long;
+    return nullptr;
 }
 
 void set_vocabulary(const ShapeConfig& c, GgufWriter& out) {
@@ -166,7 +201,10 @@ std::vector<RandomTensor> random_tensors(const ShapeConfig& c) {
     const uint64_t embed = c.embedding_length, ffn = c.feed_forward_length;
     const uint64_t q = uint64_t{c.head_count} * c.key_length;
     const uint64_t kv = uint64_t{c.head_count_kv} * c.key_length;
-    const bool gemma = c.architecture == "gemma3";
+    const bool gemma = is_gemma(c);
+    const bool head_norms = c.architecture == "gemma3" || c.architecture == "qwen3";
+    const bool fused = c.architecture == "phi3";
+    const bool biases = c.attention_bias || c.architecture == "qwen2";
     std::vector<RandomTensor> out;
     out.push_back({"token_embd.weight", {embed, c.vocab_size}});
     for (uint32_t layer = 0; layer < c.block_count; ++layer) {
@@ -174,29 +212,36 @@ std::vector<RandomTensor> random_tensors(const ShapeConfig& c) {
             out.push_back({fmt::format("blk.{}.{}", layer, name), std::move(dims)});
         };
         add("attn_norm.weight", {embed});
-        add("attn_q.weight", {embed, q});
-        add("attn_k.weight", {embed, kv});
-        add("attn_v.weight", {embed, kv});
+        if (fused) {
+            add("attn_qkv.weight", {embed, q + 2 * kv});
+        } else {
+            add("attn_q.weight", {embed, q});
+            add("attn_k.weight", {embed, kv});
+            add("attn_v.weight", {embed, kv});
+        }
         add("attn_output.weight", {q, embed});
-        if (c.attention_bias) {
+        if (biases) {
             add("attn_q.bias", {q});
             add("attn_k.bias", {kv});
             add("attn_v.bias", {kv});
-            add("attn_output.bias", {embed});
         }
-        if (gemma) {
+        if (c.attention_bias) add("attn_output.bias", {embed});
+        if (head_norms) {
             add("attn_q_norm.weight", {c.key_length});
             add("attn_k_norm.weight", {c.key_length});
-            add("post_attention_norm.weight", {embed});
         }
+        if (gemma) add("post_attention_norm.weight", {embed});
         add("ffn_norm.weight", {embed});
-        add("ffn_gate.weight", {embed, ffn});
-        add("ffn_up.weight", {embed, ffn});
+        if (!fused) add("ffn_gate.weight", {embed, ffn});
+        add("ffn_up.weight", {embed, fused ? 2 * ffn : ffn});
         add("ffn_down.weight", {ffn, embed});
         if (gemma) add("post_ffw_norm.weight", {embed});
     }
     out.push_back({"output_norm.weight", {embed}});
     if (!c.tied) out.push_back({"output.weight", {embed, c.vocab_size}});
+    for (const char* name :
+         {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"})
+        if (const uint64_t n = given_values(c, name)->size(); n > 0) out.push_back({name, {n}});
     return out;
 }
 
@@ -209,11 +254,15 @@ Status write_random_model(const ShapeConfig& config, const std::string& path, un
         const uint64_t row = tensor.dims[0];
         const DType type =
             tensor.dims.size() == 1 ? DType::f32 : matrix_type(config, tensor.name, row);
-        const auto fill = [name = tensor.name, row, type, seed = config.seed](
+        const std::vector<float>* given = given_values(config, tensor.name);
+        const auto fill = [name = tensor.name, row, type, seed = config.seed, given](
                               uint64_t first, uint64_t count, uint8_t* out) -> Status {
             std::vector<float> values(row);
             for (uint64_t r = first; r < first + count; ++r, out += row_bytes(type, row)) {
-                random_values(seed, name, row, r * row, values);
+                if (given != nullptr)
+                    values = *given;
+                else
+                    random_values(seed, name, row, r * row, values);
                 quantize_plain(type, values.data(), row, out);
             }
             return {};

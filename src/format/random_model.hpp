@@ -24,7 +24,7 @@ enum class Mix { none, q4_0, q4_k_m, q5_k_m };
 
 struct ShapeConfig {
     std::string name = "random";
-    std::string architecture = "llama";  // or "gemma3"
+    std::string architecture = "llama";  // or qwen2, qwen3, phi3, gemma2, gemma3
     uint64_t seed = 1;
     uint32_t vocab_size = 512;  // at least 260
     uint32_t block_count = 2;
@@ -33,13 +33,24 @@ struct ShapeConfig {
     uint32_t feed_forward_length = 172;
     uint32_t head_count = 8;
     uint32_t head_count_kv = 4;
-    uint32_t key_length = 8;  // also the value length and the RoPE dimensions
+    uint32_t key_length = 8;            // also the value length
+    uint32_t rope_dimension_count = 0;  // 0: key_length
     float rms_epsilon = 1e-5f;
     float rope_freq_base = 10000.0f;
     bool tied = true;
-    bool attention_bias = false;
-    uint32_t sliding_window = 0;          // gemma3 only
-    uint32_t sliding_window_pattern = 6;  // gemma3 only: layer i is global when (i + 1) % it == 0
+    bool attention_bias = false;          // llama: q, k, v and output; qwen2 has those of q, k, v
+    uint32_t sliding_window = 0;          // phi3, gemma2, gemma3; 0: none
+    uint32_t sliding_window_pattern = 6;  // gemma: layer i is global when (i + 1) % it == 0
+    float attn_softcap = 0.0f;            // gemma2
+    float final_softcap = 0.0f;           // gemma2, gemma3
+    // rope.scaling.*; what is empty or 0 is left out of the file
+    std::string rope_scaling;  // linear, yarn, longrope
+    float rope_scaling_factor = 0.0f;
+    uint32_t rope_original_context = 0;
+    float rope_attn_factor = 0.0f;
+    float yarn_attn_factor = 0.0f, yarn_beta_fast = 0.0f, yarn_beta_slow = 0.0f;
+    // Tensors of divisors, rope_dimension_count / 2 each: rope_freqs, rope_factors_short, _long.
+    std::vector<float> rope_freqs, rope_factors_short, rope_factors_long;
     DType type = DType::f32;
     Mix mix = Mix::none;
     // Of golden files: the token ids and the file (beside the configuration) of their logits.
@@ -51,9 +62,9 @@ struct ShapeConfig {
 // in parse_mix). Missing members keep their defaults, unknown ones are ignored.
 Result<ShapeConfig> read_shape_config(const std::string& path);
 
-// A published shape: tiny, smollm2-135m, qwen3-0.6b, qwen3-1.7b (both as architecture llama),
-// gemma3-270m. Errors name the choices.
+// A published shape by name (random_presets.cpp). Errors name the choices.
 Result<ShapeConfig> shape_preset(std::string_view name);
+std::vector<std::string> shape_preset_names();
 
 // "none", "Q4_0", "Q4_K_M" or "Q5_K_M", any case.
 Result<Mix> parse_mix(std::string_view name);

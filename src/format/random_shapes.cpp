@@ -1,4 +1,4 @@
-// Shapes of random models: reading their JSON, presets, and which type each matrix gets.
+// Shapes of random models: reading their JSON, and which type each matrix gets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,6 +42,16 @@ bool take(const json& object, const char* name, std::string& out) {
     if (it == object.end()) return true;
     if (!it->is_string()) return false;
     out = it->get<std::string>();
+    return true;
+}
+bool take(const json& object, const char* name, std::vector<float>& out) {
+    const auto it = object.find(name);
+    if (it == object.end()) return true;
+    if (!it->is_array()) return false;
+    for (const json& v : *it) {
+        if (!v.is_number()) return false;
+        out.push_back(v.get<float>());
+    }
     return true;
 }
 
@@ -89,25 +99,6 @@ DType mixed_type(const ShapeConfig& c, std::string_view tensor) {
     return c.mix == Mix::q4_k_m ? DType::q4_k : DType::q5_k;
 }
 
-ShapeConfig preset(const char* name, const char* architecture, uint32_t vocab, uint32_t layers,
-                   uint32_t embed, uint32_t ffn, uint32_t heads, uint32_t kv_heads,
-                   uint32_t head_dim, uint32_t context, float epsilon, float rope_base) {
-    ShapeConfig c;
-    c.name = name;
-    c.architecture = architecture;
-    c.vocab_size = vocab;
-    c.block_count = layers;
-    c.embedding_length = embed;
-    c.feed_forward_length = ffn;
-    c.head_count = heads;
-    c.head_count_kv = kv_heads;
-    c.key_length = head_dim;
-    c.context_length = context;
-    c.rms_epsilon = epsilon;
-    c.rope_freq_base = rope_base;
-    return c;
-}
-
 }  // namespace
 
 DType matrix_type(const ShapeConfig& config, std::string_view tensor, uint64_t row_length) {
@@ -125,28 +116,6 @@ Result<Mix> parse_mix(std::string_view name) {
     if (lower == "q5_k_m") return Mix::q5_k_m;
     return fail(ErrorCode::invalid_argument,
                 fmt::format("There is no mix {}; choose Q4_0, Q4_K_M, Q5_K_M or none.",
-                            gguf::quoted(name)));
-}
-
-Result<ShapeConfig> shape_preset(std::string_view name) {
-    if (name == "tiny") return ShapeConfig{};
-    if (name == "smollm2-135m")
-        return preset("smollm2-135m", "llama", 49152, 30, 576, 1536, 9, 3, 64, 8192, 1e-5f, 1e5f);
-    if (name == "qwen3-0.6b")
-        return preset("qwen3-0.6b", "llama", 151936, 28, 1024, 3072, 16, 8, 128, 40960, 1e-6f,
-                      1e6f);
-    if (name == "qwen3-1.7b")
-        return preset("qwen3-1.7b", "llama", 151936, 28, 2048, 6144, 16, 8, 128, 40960, 1e-6f,
-                      1e6f);
-    if (name == "gemma3-270m") {
-        ShapeConfig c =
-            preset("gemma3-270m", "gemma3", 262144, 18, 640, 2048, 4, 1, 256, 32768, 1e-6f, 1e6f);
-        c.sliding_window = 512;
-        return c;
-    }
-    return fail(ErrorCode::invalid_argument,
-                fmt::format("There is no preset {}; choose tiny, smollm2-135m, qwen3-0.6b, "
-                            "qwen3-1.7b or gemma3-270m.",
                             gguf::quoted(name)));
 }
 
@@ -178,6 +147,19 @@ Result<ShapeConfig> read_shape_config(const std::string& path) {
     RIDGE_TAKE(attention_bias, c.attention_bias);
     RIDGE_TAKE(sliding_window, c.sliding_window);
     RIDGE_TAKE(sliding_window_pattern, c.sliding_window_pattern);
+    RIDGE_TAKE(rope_dimension_count, c.rope_dimension_count);
+    RIDGE_TAKE(attn_softcap, c.attn_softcap);
+    RIDGE_TAKE(final_softcap, c.final_softcap);
+    RIDGE_TAKE(rope_scaling, c.rope_scaling);
+    RIDGE_TAKE(rope_scaling_factor, c.rope_scaling_factor);
+    RIDGE_TAKE(rope_original_context, c.rope_original_context);
+    RIDGE_TAKE(rope_attn_factor, c.rope_attn_factor);
+    RIDGE_TAKE(yarn_attn_factor, c.yarn_attn_factor);
+    RIDGE_TAKE(yarn_beta_fast, c.yarn_beta_fast);
+    RIDGE_TAKE(yarn_beta_slow, c.yarn_beta_slow);
+    RIDGE_TAKE(rope_freqs, c.rope_freqs);
+    RIDGE_TAKE(rope_factors_short, c.rope_factors_short);
+    RIDGE_TAKE(rope_factors_long, c.rope_factors_long);
     RIDGE_TAKE(type, type);
     RIDGE_TAKE(mix, mix);
     RIDGE_TAKE(logits, c.logits);

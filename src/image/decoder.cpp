@@ -77,6 +77,7 @@ Result<BufferId> recognise_layer(Flow& flow, const Program& p, int index, Buffer
         }
     if (!attention) return no("no attention");
     if (attention->window != 0) return no("attention in a window");
+    if (attention->softcap != 0.0f) return no("soft-capped attention");
     const Step* q = flow.writer(Op::product, attention->in0);
     const Step* k = flow.writer(Op::product, attention->in1);
     const Step* v = flow.writer(Op::product, attention->in2);
@@ -90,6 +91,8 @@ Result<BufferId> recognise_layer(Flow& flow, const Program& p, int index, Buffer
     const RopeTable& table = p.rope[rope_q->table];
     if (rope_q->table != rope_k->table || table.n_rot != p.attention.head_dim)
         return no("RoPE over a part of a head");
+    if (table.factors != nullptr || table.magnitude != 1.0f)
+        return no("RoPE whose pairs are scaled one by one");
     if (index > 0 && (table.base != d.rope_base || table.frequency_scale != d.rope_frequency_scale))
         return no("another RoPE table than layer 0");
     d.rope_base = table.base;
@@ -118,6 +121,8 @@ Result<BufferId> recognise_layer(Flow& flow, const Program& p, int index, Buffer
     if (gate->bias != no_id || up->bias != no_id || down->bias != no_id)
         return no("biases in the FFN");
     const auto weight = [&](WeightId id) { return p.weights[static_cast<size_t>(id)]; };
+    for (const Step* s : {q, k, v, gate, up})
+        if (weight(s->weight).first_row != 0) return no("several matrices in one tensor");
     const uint32_t ffn = weight(gate->weight).n;
     if (index > 0 && ffn != d.ffn) return no("an FFN of another width than layer 0");
     d.ffn = ffn;

@@ -311,6 +311,7 @@ Status Fuser::attention(const Step& s) {
         l.k_norm_weight = k.head_norm;
         l.epsilon = q.epsilon;
         l.scale = s.value;
+        l.softcap = s.softcap;
         l.heads = p_.attention.heads;
         l.kv_heads = p_.attention.kv_heads;
         l.head_dim = p_.attention.head_dim;

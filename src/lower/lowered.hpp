@@ -97,7 +97,7 @@ struct LoweredStep {
     Segment segment[max_segments];
     Epilogue epilogue;
     bool interleaved;  // GLU: a pair is a group of gate and one of up (one type)
-    float softcap;     // 0 = none
+    float softcap;     // product: of the result; attend: of the scores; 0 = none
 
     // rotate, attend
     uint32_t heads, kv_heads, head_dim;

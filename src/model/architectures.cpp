@@ -10,7 +10,9 @@ struct Entry {
     Result<ModelProgram> (*build)(const GgufFile&);
 };
 
-constexpr Entry entries[] = {{"llama", build_llama}, {"gemma3", build_gemma3}};
+constexpr Entry entries[] = {{"llama", build_llama},   {"qwen2", build_qwen2},
+                             {"qwen3", build_qwen3},   {"phi3", build_phi3},
+                             {"gemma2", build_gemma2}, {"gemma3", build_gemma3}};
 
 }  // namespace
 
@@ -46,19 +48,6 @@ Result<Dimensions> read_dimensions(const GgufFile& file, const ProgramBuilder& b
     return d;
 }
 
-Status refuse_rope_scaling(const GgufFile& file, const std::string& architecture) {
-    const auto type = file.get_string(architecture + ".rope.scaling.type");
-    if (type && *type != "none")
-        return fail(ErrorCode::unsupported, file.path() + ": RoPE scaling '" + std::string(*type) +
-                                                "' is not supported for " + architecture + " yet");
-    if (file.find("rope_freqs.weight") != nullptr)
-        return fail(ErrorCode::unsupported,
-                    file.path() +
-                        ": RoPE frequency factors (rope_freqs.weight) are not supported "
-                        "yet");
-    return {};
-}
-
 std::string supported_architectures() {
     std::string list;
     for (const Entry& e : entries) list += list.empty() ? e.name : std::string(", ") + e.name;
@@ -71,11 +60,18 @@ Result<ModelProgram> build_program(const GgufFile& file) {
         return fail(ErrorCode::bad_file, file.path() +
                                              ": metadata key 'general.architecture' is "
                                              "missing; the file does not hold a model");
+    const std::string named = "architecture " + gguf::quoted(*architecture);
+    if (file.get_uint(std::string(*architecture) + ".expert_count").value_or(0) > 0)
+        return fail(ErrorCode::unsupported,
+                    file.path() + ": " + named +
+                        " with a mixture of experts is not supported; supported are the dense "
+                        "models of " +
+                        supported_architectures());
     for (const Entry& e : entries)
         if (*architecture == e.name) return e.build(file);
-    return fail(ErrorCode::unsupported,
-                file.path() + ": architecture " + gguf::quoted(*architecture) +
-                    " is not supported; supported are " + supported_architectures());
+    return fail(ErrorCode::unsupported, file.path() + ": " + named +
+                                            " is not supported; supported are " +
+                                            supported_architectures());
 }
 
 }  // namespace ridge

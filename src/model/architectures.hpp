@@ -8,15 +8,32 @@ namespace ridge {
 struct Dimensions {
     uint32_t layers, hidden, ffn, heads, kv_heads, head_dim, vocab, context;
     float epsilon;
+    uint32_t q_width() const { return heads * head_dim; }
+    uint32_t kv_width() const { return kv_heads * head_dim; }
 };
 
 // <arch>.block_count, embedding_length, ... with the checks every decoder needs.
 Result<Dimensions> read_dimensions(const GgufFile& file, const ProgramBuilder& b);
 
-// An error when the file asks for RoPE scaling that its architecture does not implement here.
-Status refuse_rope_scaling(const GgufFile& file, const std::string& architecture);
+// The table of <arch>.rope.*: plain, linearly scaled or YaRN, with the file's own factors
+// (rope_freqs: Llama 3.1 and later) or LongRoPE's two sets. Errors: other scaling, named.
+Result<uint8_t> read_rope_table(ProgramBuilder& b, const Dimensions& d, uint32_t n_rot, float base);
+
+// Parts that decoders share; `p` is the layer's prefix, "blk.N.".
+//
+// x + down(silu(gate h) * up h), h = norm(x): the FFN of llama, qwen2 and qwen3.
+BufferId silu_ffn(ProgramBuilder& b, const Dimensions& d, const std::string& p, BufferId x);
+// x + norm(down(gelu(gate h) * up h)), h = norm(x): Gemma's.
+BufferId gelu_ffn(ProgramBuilder& b, const Dimensions& d, const std::string& p, BufferId x);
+// Last norm and logits, by output.weight or the embedding, soft-capped unless `softcap` is 0.
+Result<ModelProgram> finish(ProgramBuilder& b, const Dimensions& d, WeightId embedding, BufferId x,
+                            float softcap = 0.0f);
 
 Result<ModelProgram> build_llama(const GgufFile& file);
+Result<ModelProgram> build_qwen2(const GgufFile& file);
+Result<ModelProgram> build_qwen3(const GgufFile& file);
+Result<ModelProgram> build_phi3(const GgufFile& file);
+Result<ModelProgram> build_gemma2(const GgufFile& file);
 Result<ModelProgram> build_gemma3(const GgufFile& file);
 
 }  // namespace ridge

@@ -1,6 +1,7 @@
 #include "model/builder.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace ridge {
@@ -37,22 +38,32 @@ Result<float> ProgramBuilder::real_or(const std::string& name, float fallback) c
     return static_cast<float>(*value);
 }
 
+Result<float> ProgramBuilder::real_or_zero(const std::string& name) const {
+    const auto value = file_.get_float(key(name));
+    if (value && *value == 0.0) return 0.0f;
+    return real_or(name, 0.0f);
+}
+
+std::string ProgramBuilder::text_or(const std::string& name, const char* fallback) const {
+    return std::string(file_.get_string(key(name)).value_or(fallback));
+}
+
 BufferId ProgramBuilder::buffer(const char* name, uint32_t width) {
     model_.buffers.push_back({name, width});
     return static_cast<BufferId>(model_.buffers.size() - 1);
 }
 
-WeightId ProgramBuilder::add_weight(const std::string& name, WeightKind kind, uint32_t n,
-                                    uint32_t k, uint32_t rope_head) {
+WeightId ProgramBuilder::add_weight(const std::string& name, uint32_t rows, const Weight& weight) {
     const TensorInfo* t = file_.find(name);
     used_.insert(name);
-    const bool one_row = kind == WeightKind::vector;
-    if (t == nullptr || t->n_dims > 2 || t->dims[0] != k || t->rows() != (one_row ? 1 : n)) {
+    const uint32_t k = weight.k;
+    const bool one_row = weight.kind == WeightKind::vector;
+    if (t == nullptr || t->n_dims > 2 || t->dims[0] != k || t->rows() != rows) {
         if (!failed_) {
             failed_ = true;
-            const std::string want = one_row
-                                         ? "[" + std::to_string(k) + "]"
-                                         : "[" + std::to_string(k) + ", " + std::to_string(n) + "]";
+            const std::string want =
+                one_row ? "[" + std::to_string(k) + "]"
+                        : "[" + std::to_string(k) + ", " + std::to_string(rows) + "]";
             std::string what = "is missing";
             if (t != nullptr) {
                 what = "has shape [" + std::to_string(t->dims[0]);
@@ -72,32 +83,63 @@ WeightId ProgramBuilder::add_weight(const std::string& name, WeightKind kind, ui
                                               "; norms and biases must be F32"};
     }
     model_.names.push_back(name);
-    model_.weights.push_back({model_.names.back().c_str(), kind, n, k, rope_head});
+    model_.weights.push_back(weight);
+    model_.weights.back().name = model_.names.back().c_str();
     return static_cast<WeightId>(model_.weights.size() - 1);
 }
 
 WeightId ProgramBuilder::matrix(const std::string& name, uint32_t n, uint32_t k,
                                 uint32_t rope_head) {
-    return add_weight(name, WeightKind::matrix, n, k, rope_head);
+    return add_weight(name, n, {nullptr, WeightKind::matrix, n, k, rope_head});
+}
+WeightId ProgramBuilder::matrix_part(const std::string& name, uint32_t rows, uint32_t first,
+                                     uint32_t n, uint32_t k) {
+    return add_weight(name, rows, {nullptr, WeightKind::matrix, n, k, 0, first});
 }
 WeightId ProgramBuilder::vector(const std::string& name, uint32_t length, uint32_t rope_head) {
-    return add_weight(name, WeightKind::vector, 1, length, rope_head);
+    return add_weight(name, 1, {nullptr, WeightKind::vector, 1, length, rope_head});
 }
 WeightId ProgramBuilder::vector_or_none(const std::string& name, uint32_t length,
                                         uint32_t rope_head) {
     return has_tensor(name) ? vector(name, length, rope_head) : no_id;
 }
 WeightId ProgramBuilder::embedding(const std::string& name, uint32_t vocab, uint32_t hidden) {
-    return add_weight(name, WeightKind::embedding, vocab, hidden, 0);
+    return add_weight(name, vocab, {nullptr, WeightKind::embedding, vocab, hidden, 0});
 }
 
-uint8_t ProgramBuilder::rope_table(uint32_t n_rot, double base, double frequency_scale) {
-    model_.rope.push_back({n_rot, base, frequency_scale});
+uint8_t ProgramBuilder::rope_table(const RopeTable& table) {
+    model_.rope.push_back(table);
     return static_cast<uint8_t>(model_.rope.size() - 1);
 }
 
+const double* ProgramBuilder::keep(std::vector<double> factors) {
+    model_.rope_factors.push_back(std::move(factors));
+    return model_.rope_factors.back().data();
+}
+
+Result<std::vector<double>> ProgramBuilder::positive_values(const std::string& name, uint32_t n) {
+    const TensorInfo* t = file_.find(name);
+    used_.insert(name);
+    const auto bad = [&](const std::string& what) {
+        return fail(ErrorCode::bad_file, file_.path() + ": tensor '" + name + "' " + what + "; '" +
+                                             model_.architecture + "' needs " + std::to_string(n) +
+                                             " positive F32 numbers there");
+    };
+    if (t == nullptr) return bad("is missing");
+    if (t->type != DType::f32) return bad(std::string("is ") + ridge::name(t->type));
+    if (t->elements() != n) return bad("has " + std::to_string(t->elements()) + " elements");
+    std::vector<double> values(n);
+    for (uint32_t i = 0; i < n; ++i) {
+        float v = 0.0f;
+        std::memcpy(&v, t->data + i * sizeof(float), sizeof(float));
+        if (!(v > 0.0f) || !std::isfinite(v)) return bad("holds a number that is not positive");
+        values[i] = static_cast<double>(v);
+    }
+    return values;
+}
+
 Step& ProgramBuilder::push(Op op, BufferId in0, BufferId out) {
-    model_.steps.push_back({op, layer_, in0, no_id, no_id, out, no_id, no_id, 0.0f, 0, 0});
+    model_.steps.push_back({op, layer_, in0, no_id, no_id, out, no_id, no_id, 0.0f, 0, 0, 0.0f});
     return model_.steps.back();
 }
 
@@ -141,14 +183,15 @@ void ProgramBuilder::rope(BufferId x, uint8_t table) {
     push(Op::rope, x, x).table = table;
 }
 
-BufferId ProgramBuilder::attention(BufferId q, BufferId k, BufferId v, float scale,
-                                   uint32_t window) {
+BufferId ProgramBuilder::attention(BufferId q, BufferId k, BufferId v, float scale, uint32_t window,
+                                   float softcap) {
     const BufferId out = buffer("attention", width_of(model_, q));
     Step& s = push(Op::attention, q, out);
     s.in1 = k;
     s.in2 = v;
     s.value = scale;
     s.window = window;
+    s.softcap = softcap;
     return out;
 }
 

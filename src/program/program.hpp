@@ -35,8 +35,9 @@ struct Step {
     BufferId in0, in1, in2, out;
     WeightId weight, bias;
     float value;
-    uint32_t window;  // attention: keys with 0 <= position - key < window; 0 = all before
-    uint8_t table;    // rope: index into Program::rope
+    uint32_t window;       // attention: keys with 0 <= position - key < window; 0 = all before
+    uint8_t table;         // rope: index into Program::rope
+    float softcap = 0.0f;  // attention: scores s become softcap * tanh(s / softcap); 0 = none
 };
 
 struct Buffer {
@@ -49,17 +50,24 @@ enum class WeightKind : uint8_t { matrix, vector, embedding };
 struct Weight {
     const char* name;  // tensor name in the file
     WeightKind kind;
-    uint32_t n;          // outputs (rows in the file); vector: 1
-    uint32_t k;          // inputs; vector: length
-    uint32_t rope_head;  // > 0: rows are heads of this size whose pairs (2j, 2j+1) rotate; they
-                         // are read as (j, j + rope_head/2), the order every step here uses
+    uint32_t n;              // outputs (rows in the file); vector: 1
+    uint32_t k;              // inputs; vector: length
+    uint32_t rope_head;      // > 0: rows are heads of this size whose pairs (2j, 2j+1) rotate; they
+                             // are read as (j, j + rope_head/2), the order every step here uses
+    uint32_t first_row = 0;  // row of the file's tensor that output 0 is: several matrices in one
 };
 
-// cos/sin of position * base^(-2i/n_rot) * frequency_scale, i < n_rot/2.
+// magnitude times cos/sin of position * base^(-2i/n_rot) * frequency_scale / factors[i], i <
+// n_rot/2; contexts of more than `long_context` positions take long_factors instead (LongRoPE).
+// Null factors are ones.
 struct RopeTable {
     uint32_t n_rot;
     double base;
     double frequency_scale;
+    const double* factors = nullptr;
+    const double* long_factors = nullptr;
+    uint32_t long_context = UINT32_MAX;
+    float magnitude = 1.0f;
 };
 
 struct AttentionShape {

@@ -29,11 +29,14 @@ Result<RopeTables> RopeTables::create(const Program& program, uint32_t context) 
     float* values = reinterpret_cast<float*>(r.memory_.data());
     for (uint32_t t = 0; t < program.n_rope; ++t) {
         const RopeTable& table = program.rope[t];
-        r.layout_.push_back({values, table.n_rot, r.frequencies_.size()});
+        r.layout_.push_back(
+            {values, table.n_rot, r.frequencies_.size(), static_cast<double>(table.magnitude)});
         r.tables_.push_back(values);
+        const double* factors = context > table.long_context ? table.long_factors : table.factors;
         for (uint32_t i = 0; i < table.n_rot / 2; ++i)
             r.frequencies_.push_back(std::pow(table.base, -2.0 * i / table.n_rot) *
-                                     table.frequency_scale);
+                                     table.frequency_scale /
+                                     (factors != nullptr ? factors[i] : 1.0));
         values += static_cast<size_t>(table.n_rot) * context;
     }
     return r;
@@ -51,8 +54,9 @@ void RopeTables::fill_block(void* job, unsigned thread) {
             for (uint32_t p = first; p < last; ++p) {
                 float* row = table.values + static_cast<size_t>(p) * table.n_rot;
                 for (uint32_t i = 0; i < half; ++i) {
-                    row[i] = static_cast<float>(std::cos(p * frequency[i]));
-                    row[half + i] = static_cast<float>(std::sin(p * frequency[i]));
+                    const double angle = p * frequency[i];
+                    row[i] = static_cast<float>(table.magnitude * std::cos(angle));
+                    row[half + i] = static_cast<float>(table.magnitude * std::sin(angle));
                 }
             }
         }

@@ -18,7 +18,8 @@ namespace ridge {
 
 class RopeTables {
   public:
-    // Room for positions 0 .. context - 1, none of them filled in. Error: out_of_memory.
+    // Room for positions 0 .. context - 1, none of them filled in. The context decides between a
+    // table's two sets of factors, once: rotated keys stay in the cache. Error: out_of_memory.
     static Result<RopeTables> create(const Program& program, uint32_t context);
 
     // Fills in positions 0 .. end - 1 (end <= context) where they are not, and some more, on
@@ -34,6 +35,7 @@ class RopeTables {
         float* values;
         uint32_t n_rot;
         size_t first_frequency;
+        double magnitude;
     };
     struct Job;
     static void fill_block(void* job, unsigned thread);

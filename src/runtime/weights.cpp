@@ -13,11 +13,11 @@ namespace {
 // Row of the file that packed column `c` holds: heads whose pairs are stored interleaved are read
 // in halves (Weight::rope_head).
 size_t file_row(const Weight& w, size_t c) {
-    if (w.rope_head == 0) return c;
+    if (w.rope_head == 0) return w.first_row + c;
     const size_t half = w.rope_head / 2;
     const size_t head = c / w.rope_head;
     const size_t j = c % w.rope_head;
-    return head * w.rope_head + (j < half ? 2 * j : 2 * (j - half) + 1);
+    return w.first_row + head * w.rope_head + (j < half ? 2 * j : 2 * (j - half) + 1);
 }
 
 // Rows of the file that columns first .. last - 1 hold: whole heads where heads are reordered.
@@ -27,7 +27,7 @@ struct RowRange {
 RowRange rows_of(const Weight& w, size_t first, size_t last) {
     const size_t head = std::max<size_t>(w.rope_head, 1);
     last = std::min<size_t>((last + head - 1) / head * head, w.n);
-    return {std::min(first / head * head, last), last};
+    return {w.first_row + std::min(first / head * head, last), w.first_row + last};
 }
 
 // One matrix, or gate and up whose groups share pairs (LoweredStep::interleaved).
@@ -158,7 +158,7 @@ Result<WeightStore> WeightStore::load(const GgufFile& file, const Program& progr
             if (at != unset) continue;
             const Weight& w = program.weights[g.weight];
             const TensorInfo* tensor = file.find(w.name);
-            store.tensor_bytes_ += tensor->bytes;
+            store.tensor_bytes_ += row_bytes(tensor->type, w.k) * w.n;
             if (s.interleaved && i == 1) {  // in the pairs of the first
                 at = packed_at[static_cast<size_t>(s.segment[0].weight)];
                 packing.jobs.back().tensor[1] = tensor;

@@ -40,7 +40,10 @@ class BuildProgram : public testing::Test {
         std::string reshape = {};         // a tensor with ...
         std::vector<uint64_t> dims = {};  // ... these dimensions and type
         DType type = DType::f32;
-        std::string add = {};  // one more tensor, of `dims`
+        std::string add = {};                // one more tensor, of `dims`
+        std::vector<std::string> more = {};  // tensors of F32 values
+        std::vector<uint64_t> more_dims = {};
+        const uint8_t* more_data = nullptr;
     };
     std::unique_ptr<GgufFile> edited(const Edit& edit) {
         GgufWriter out;
@@ -59,6 +62,9 @@ class BuildProgram : public testing::Test {
         }
         if (!edit.add.empty()) {
             EXPECT_TRUE(out.add_tensor(edit.add, DType::f32, edit.dims, zeros.data()));
+        }
+        for (const std::string& name : edit.more) {
+            EXPECT_TRUE(out.add_tensor(name, DType::f32, edit.more_dims, edit.more_data));
         }
         const std::string path = dir_.file("edited.gguf");
         EXPECT_TRUE(out.write(path));
@@ -92,7 +98,7 @@ class BuildProgram : public testing::Test {
 };
 
 TEST_F(BuildProgram, UntouchedFilesBuild) {
-    for (const char* architecture : {"llama", "gemma3"}) {
+    for (const char* architecture : {"llama", "qwen2", "qwen3", "phi3", "gemma2", "gemma3"}) {
         use(architecture);
         const auto program = build({});
         ASSERT_TRUE(program.has_value()) << program.error().message;
@@ -152,6 +158,67 @@ TEST_F(BuildProgram, GemmaWindowsAndTablesFollowThePattern) {
     EXPECT_EQ(scaled->program.rope[1].frequency_scale, 1.0);
 }
 
+TEST_F(BuildProgram, Gemma3WithoutAWindowHasGlobalLayersOnly) {
+    use("gemma3");
+    const auto program = build(with("gemma3.attention.sliding_window", uint32_t{0}));
+    ASSERT_TRUE(program.has_value());
+    EXPECT_EQ(program->program.n_rope, 1u);
+    for (const Step& s : program->steps) {
+        EXPECT_EQ(s.window, 0u);
+        EXPECT_EQ(s.table, 0u);
+    }
+}
+
+TEST_F(BuildProgram, Gemma2CapsScoresAndLogits) {
+    use("gemma2");
+    Edit caps;
+    caps.metadata = [](GgufWriter& w) {
+        w.set("gemma2.attn_logit_softcapping", 50.0f);
+        w.set("gemma2.final_logit_softcapping", 30.0f);
+    };
+    for (const bool on : {true, false}) {
+        const auto program = build(on ? caps : Edit{});
+        ASSERT_TRUE(program.has_value()) << program.error().message;
+        int caps_of_logits = 0;
+        for (const Step& s : program->steps) {
+            if (s.op == Op::attention) {
+                EXPECT_EQ(s.softcap, on ? 50.0f : 0.0f);
+                EXPECT_EQ(s.window, s.layer == 0 ? 100u : 0u);
+            }
+            if (s.op == Op::softcap) {
+                EXPECT_EQ(s.value, 30.0f);
+                ++caps_of_logits;
+            }
+        }
+        EXPECT_EQ(caps_of_logits, on ? 1 : 0);
+    }
+    expect_error(with("gemma2.attn_logit_softcapping", -1.0f), {"attn_logit_softcapping"});
+    expect_error(with("gemma2.final_logit_softcapping", NAN), {"final_logit_softcapping"});
+}
+
+// q, k and v of 64, 32 and 32 rows in one tensor; gate and up of 96 in another.
+TEST_F(BuildProgram, Phi3TakesItsFusedTensorsApart) {
+    use("phi3");
+    const auto program = build({});
+    ASSERT_TRUE(program.has_value()) << program.error().message;
+    std::vector<std::pair<uint32_t, uint32_t>> qkv, ffn;
+    for (const Weight& w : program->weights) {
+        const std::string name = w.name;
+        if (name == "blk.1.attn_qkv.weight") qkv.emplace_back(w.first_row, w.n);
+        if (name == "blk.1.ffn_up.weight") ffn.emplace_back(w.first_row, w.n);
+    }
+    EXPECT_EQ(qkv, (std::vector<std::pair<uint32_t, uint32_t>>{{0, 64}, {64, 32}, {96, 32}}));
+    EXPECT_EQ(ffn, (std::vector<std::pair<uint32_t, uint32_t>>{{0, 96}, {96, 96}}));
+    expect_error({.drop = "blk.0.attn_qkv.weight"}, {"'blk.0.attn_qkv.weight' is missing"});
+    expect_error({.reshape = "blk.0.attn_qkv.weight", .dims = {64, 127}}, {"needs [64, 128]"});
+    expect_error({.reshape = "blk.1.ffn_up.weight", .dims = {64, 96}}, {"needs [64, 192]"});
+    expect_error(with("phi3.rope.dimension_count", uint32_t{5}), {"dimension_count", "even"});
+    expect_error(with("phi3.rope.dimension_count", uint32_t{10}), {"dimension_count", "10"});
+    const auto partial = build(with("phi3.rope.dimension_count", uint32_t{6}));
+    ASSERT_TRUE(partial.has_value());
+    EXPECT_EQ(partial->program.rope[0].n_rot, 6u);
+}
+
 TEST_F(BuildProgram, BiasesAreReadWhereTheFileHasThem) {
     use("llama", true);
     const auto program = build({});
@@ -167,9 +234,21 @@ TEST_F(BuildProgram, BiasesAreReadWhereTheFileHasThem) {
 
 TEST_F(BuildProgram, UnsupportedArchitecturesNameTheSupportedOnes) {
     expect_error(with("general.architecture", "rwkv7"), {"'rwkv7'", "llama", "gemma3"});
-    expect_error(with("general.architecture", ""), {"''", "llama, gemma3"});
+    expect_error(with("general.architecture", ""), {"''", "gemma2, gemma3"});
     expect_error(with("general.architecture", uint32_t{3}), {"general.architecture"});
-    EXPECT_NE(supported_architectures().find("llama"), std::string::npos);
+    for (const char* name : {"llama", "qwen2", "qwen3", "phi3", "gemma2", "gemma3"})
+        EXPECT_NE(supported_architectures().find(name), std::string::npos) << name;
+}
+
+TEST_F(BuildProgram, MixturesOfExpertsAreRefusedByName) {
+    expect_error(with("llama.expert_count", uint32_t{8}), {"'llama'", "mixture of experts"});
+    Edit moe;
+    moe.metadata = [](GgufWriter& w) {
+        w.set("general.architecture", "qwen3moe");
+        w.set("qwen3moe.expert_count", uint32_t{128});
+    };
+    expect_error(moe, {"'qwen3moe'", "mixture of experts", "qwen3, phi3"});
+    EXPECT_TRUE(build(with("llama.expert_count", uint32_t{0})).has_value());
 }
 
 TEST_F(BuildProgram, MissingTensorsAreNamed) {
@@ -182,6 +261,9 @@ TEST_F(BuildProgram, MissingTensorsAreNamed) {
     use("gemma3");
     for (const char* name : {"blk.0.attn_q_norm.weight", "blk.1.attn_k_norm.weight",
                              "blk.0.post_attention_norm.weight", "blk.1.post_ffw_norm.weight"})
+        expect_error({.drop = name}, {std::string("'") + name + "' is missing"});
+    use("qwen3");
+    for (const char* name : {"blk.0.attn_q_norm.weight", "blk.1.attn_k_norm.weight"})
         expect_error({.drop = name}, {std::string("'") + name + "' is missing"});
 }
 
@@ -222,14 +304,107 @@ TEST_F(BuildProgram, HyperParametersAreBounded) {
     expect_error(with("llama.rope.dimension_count", uint32_t{4}), {"partial rotation"});
 }
 
+// A head of 8: four pairs. What the formulas should give is worked out by hand here; goldens check
+// them against transformers.
+TEST_F(BuildProgram, RopeScalingBecomesDivisors) {
+    const auto table = [&](const Edit& edit) {
+        const auto program = build(edit);
+        EXPECT_TRUE(program.has_value()) << program.error().message;
+        return program.has_value() ? program->rope[0] : RopeTable{};
+    };
+    EXPECT_EQ(table({}).factors, nullptr);
+    EXPECT_EQ(table({}).magnitude, 1.0f);
+    EXPECT_EQ(table(with("llama.rope.scaling.factor", 4.0f)).frequency_scale, 0.25);
+    EXPECT_EQ(table(with("llama.rope.scale_linear", 2.0f)).frequency_scale, 0.5);
+    EXPECT_EQ(table(with("llama.rope.scaling.factor", 0.0f)).frequency_scale, 1.0);
+    EXPECT_EQ(table(with("llama.rope.scaling.attn_factor", 1.5f)).magnitude, 1.5f);
+    Edit none;
+    none.metadata = [](GgufWriter& w) {
+        w.set("llama.rope.scaling.type", "none");
+        w.set("llama.rope.scaling.factor", 4.0f);
+    };
+    EXPECT_EQ(table(none).frequency_scale, 1.0);
+}
+
+TEST_F(BuildProgram, YarnMixesPairsBetweenItsBetas) {
+    // Base 16 over 4 pairs: a wave of pair i has 2 pi 2^i positions, so in an original context of
+    // 64 pi it turns 32, 16, 8 and 4 times. Between betas of 16 (pair 1) and 4 (pair 3), pair 2 is
+    // half and half.
+    Edit yarn;
+    yarn.metadata = [](GgufWriter& w) {
+        w.set("llama.rope.freq_base", 16.0f);
+        w.set("llama.rope.scaling.type", "yarn");
+        w.set("llama.rope.scaling.factor", 4.0f);
+        w.set("llama.rope.scaling.original_context_length", uint32_t{201});  // 64 pi = 201.06
+        w.set("llama.rope.scaling.yarn_beta_fast", 15.9f);                   // floors to pair 1
+        w.set("llama.rope.scaling.yarn_beta_slow", 4.1f);                    // ceils to pair 3
+    };
+    auto program = build(yarn);
+    ASSERT_TRUE(program.has_value()) << program.error().message;
+    const RopeTable& t = program->rope[0];
+    EXPECT_EQ(t.frequency_scale, 1.0);
+    ASSERT_NE(t.factors, nullptr);
+    EXPECT_DOUBLE_EQ(t.factors[0], 1.0);
+    EXPECT_DOUBLE_EQ(t.factors[1], 1.0);
+    EXPECT_DOUBLE_EQ(t.factors[2], 1.0 / (0.5 + 0.5 / 4.0));
+    EXPECT_DOUBLE_EQ(t.factors[3], 4.0);
+    EXPECT_FLOAT_EQ(t.magnitude, 0.1f * std::log(4.0f) + 1.0f);
+    const auto metadata = yarn.metadata;
+    yarn.metadata = [=](GgufWriter& w) {
+        metadata(w);
+        w.set("llama.rope.scaling.yarn_attn_factor", 1.25f);
+    };
+    program = build(yarn);
+    ASSERT_TRUE(program.has_value());
+    EXPECT_EQ(program->rope[0].magnitude, 1.25f);
+    yarn.metadata = [=](GgufWriter& w) {
+        metadata(w);
+        w.set("llama.rope.scaling.yarn_ext_factor", 2.0f);
+    };
+    expect_error(yarn, {"yarn_ext_factor"});
+}
+
+TEST_F(BuildProgram, RopeFactorTensorsAreCheckedAndKept) {
+    std::vector<float> factors = {1.0f, 2.0f, 4.0f, 8.0f};
+    const auto with_factors = [&](std::vector<std::string> names, uint64_t n = 4) {
+        Edit e;
+        e.more = std::move(names);
+        e.more_dims = {n};
+        e.more_data = reinterpret_cast<const uint8_t*>(factors.data());
+        return e;
+    };
+    auto program = build(with_factors({"rope_freqs.weight"}));
+    ASSERT_TRUE(program.has_value()) << program.error().message;
+    EXPECT_EQ(program->rope[0].factors[3], 8.0);
+    EXPECT_EQ(program->rope[0].long_factors, nullptr);
+    Edit both = with_factors({"rope_factors_long.weight", "rope_factors_short.weight"});
+    both.metadata = [](GgufWriter& w) {
+        w.set("llama.rope.scaling.type", "longrope");
+        w.set("llama.rope.scaling.original_context_length", uint32_t{64});
+    };
+    program = build(both);
+    ASSERT_TRUE(program.has_value()) << program.error().message;
+    EXPECT_EQ(program->rope[0].factors[2], 4.0);
+    EXPECT_EQ(program->rope[0].long_factors[2], 4.0);
+    EXPECT_EQ(program->rope[0].long_context, 64u);
+
+    expect_error(with_factors({"rope_factors_long.weight"}), {"rope_factors_short.weight"});
+    expect_error(with("llama.rope.scaling.type", "longrope"), {"rope_factors_short.weight"});
+    expect_error(with_factors({"rope_factors_long.weight", "rope_factors_short.weight",
+                               "rope_freqs.weight"}),
+                 {"LongRoPE"});
+    expect_error(with_factors({"rope_freqs.weight"}, 3), {"3 elements", "4 positive"});
+    for (const float bad : {0.0f, -1.0f, NAN, INFINITY}) {
+        factors[1] = bad;
+        expect_error(with_factors({"rope_freqs.weight"}), {"rope_freqs.weight", "not positive"});
+    }
+}
+
 TEST_F(BuildProgram, WhatIsNotImplementedIsRefused) {
-    expect_error(with("llama.rope.scaling.type", "yarn"), {"RoPE scaling 'yarn'", "llama"});
-    expect_error(with("llama.rope.scaling.type", "linear"), {"RoPE scaling 'linear'"});
+    expect_error(with("llama.rope.scaling.type", "dynamic"), {"RoPE scaling 'dynamic'", "yarn"});
     EXPECT_TRUE(build(with("llama.rope.scaling.type", "none")).has_value());
-    expect_error({.dims = {4}, .add = "rope_freqs.weight"}, {"rope_freqs.weight"});
-    expect_error(with("llama.expert_count", uint32_t{8}), {"mixture-of-experts"});
-    use("gemma3");
-    expect_error(with("gemma3.rope.scaling.type", "yarn"), {"RoPE scaling 'yarn'", "gemma3"});
+    for (const float bad : {-1.0f, NAN, INFINITY})
+        expect_error(with("llama.rope.scaling.factor", bad), {"rope.scaling.factor"});
 }
 
 }  // namespace

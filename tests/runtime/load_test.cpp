@@ -77,5 +77,28 @@ TEST(RopeTablesTest, GrowByPositionAndHoldWhatTheFormulaSays) {
     }
 }
 
+// Divisors, growth, and the context that takes the other set of divisors.
+TEST(RopeTablesTest, FactorsAndMagnitude) {
+    const double near[2] = {1.0, 3.0};
+    const double far[2] = {2.0, 40.0};
+    const RopeTable table{4, 10000.0, 1.0, near, far, 100, 1.25f};
+    Program program{};
+    program.rope = &table;
+    program.n_rope = 1;
+    ThreadTeam team(1);
+    for (const uint32_t context : {100u, 101u}) {
+        auto rope = RopeTables::create(program, context);
+        ASSERT_TRUE(rope.has_value());
+        rope->fill(team, 1, context);
+        const double* factors = context == 100 ? near : far;
+        const float* row = rope->tables()[0] + 4 * 77;
+        for (uint32_t i = 0; i < 2; ++i) {
+            const double angle = 77.0 * std::pow(10000.0, -0.5 * i) / factors[i];
+            EXPECT_NEAR(row[i], 1.25 * std::cos(angle), 1e-7) << context;
+            EXPECT_NEAR(row[2 + i], 1.25 * std::sin(angle), 1e-7) << context;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace ridge

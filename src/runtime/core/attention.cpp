@@ -129,6 +129,7 @@ void attend_span(const Exec& e, const LoweredStep& s, const Run& run, uint32_t r
     a.l = l;
     a.o = o;
     a.o_stride = padded;
+    a.softcap = s.softcap;
     a.scratch = t.kernel;
     e.attend->span(a);
 }
