@@ -1,8 +1,9 @@
 """Checks tests/data/goldens/*.f32 against a forward pass written here, in numpy, without transformers.
 
-It reads the weights as a GGUF file would hold them: llama rotates the interleaved pairs (2j, 2j+1), gemma3
-the halves (j, j + head/2); gemma3's norms multiply by the stored value (1 + w); a local layer's key is
-visible when 0 <= q - k < window. It computes in float64, so the difference it prints is float32's rounding
+It reads the weights as a GGUF file would hold them: llama rotates the interleaved pairs (2j, 2j+1), the others
+the halves (j, j + n/2) of the first n elements; Gemma's norms multiply by the stored value (1 + w); phi3's
+attn_qkv and ffn_up hold several matrices; a local layer's key is visible when 0 <= q - k < window.
+It computes in float64, so the difference it prints is float32's rounding
 noise in the goldens: what of the tests' bound (1e-4 x max |logit|) is used up before ridge adds its own.
 
     nice -n 15 python3 tools/golden/check_goldens.py [NAME...]        (numpy only)
@@ -12,7 +13,7 @@ import sys
 
 import numpy as np
 
-from spec import GOLDENS, is_global_layer, load_configs, weights
+from spec import GOLDENS, is_gemma, is_global_layer, load_configs, weights
 
 BOUND = 1e-4
 
@@ -21,20 +22,53 @@ def rms_norm(x, gain, epsilon):
     return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * gain
 
 
-def rope(x, base, interleaved):
+def divisors(config):
+    """What each pair's own frequency is divided by, from a file's keys and tensors."""
+    n = config.get("rope_dimension_count", config["key_length"]) // 2
+    if "rope_freqs" in config:
+        return np.array(config["rope_freqs"])
+    if "rope_factors_long" in config:
+        far = len(config["tokens"]) > config["rope_original_context"]
+        return np.array(config["rope_factors_long" if far else "rope_factors_short"])
+    scale = config.get("rope_scaling_factor", 1.0)
+    if config.get("rope_scaling") != "yarn":
+        return np.full(n, scale)
+    turns = config["rope_original_context"] * config["rope_freq_base"] ** (-np.arange(n) / n) / (2 * np.pi)
+
+    def pair(wanted):  # where a wave makes so many turns, between pairs: linear in the logarithm
+        slope = np.log(config["rope_freq_base"]) / n
+        return (np.log(turns[0]) - np.log(wanted)) / slope
+
+    low = max(np.floor(pair(config.get("yarn_beta_fast", 32.0))), 0)
+    high = min(np.ceil(pair(config.get("yarn_beta_slow", 1.0))), 2 * n - 1)
+    interpolated = np.clip((np.arange(n) - low) / max(high - low, 0.001), 0, 1)
+    return 1 / (interpolated / scale + 1 - interpolated)
+
+
+def magnitude(config):
+    if config.get("rope_scaling") == "yarn":
+        return config.get("yarn_attn_factor", 0.1 * np.log(config["rope_scaling_factor"]) + 1)
+    return config.get("rope_attn_factor", 1.0)
+
+
+def rope(x, base, interleaved, divide=1.0, grow=1.0, rotated=None):
     """x: [tokens][heads][head_dim]; the token's index is its position."""
-    half = x.shape[-1] // 2
-    angle = np.arange(x.shape[0])[:, None, None] * base ** (-np.arange(half) / half)
-    cos, sin = np.cos(angle), np.sin(angle)
-    first, second = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :half], x[..., half:])
-    out = np.empty_like(x)
-    a, b = (out[..., 0::2], out[..., 1::2]) if interleaved else (out[..., :half], out[..., half:])
-    a[...] = first * cos - second * sin
-    b[...] = first * sin + second * cos
+    n = rotated or x.shape[-1]
+    half = n // 2
+    angle = np.arange(x.shape[0])[:, None, None] * (base ** (-np.arange(half) / half) / divide)
+    cos, sin = grow * np.cos(angle), grow * np.sin(angle)
+    first, second = (x[..., 0:n:2], x[..., 1:n:2]) if interleaved else (x[..., :half], x[..., half:n])
+    out = x.copy()
+    a, b = (out[..., 0:n:2], out[..., 1:n:2]) if interleaved else (out[..., :half], out[..., half:n])
+    a[...], b[...] = first * cos - second * sin, first * sin + second * cos
     return out
 
 
-def attention(q, k, v, window):
+def softcap(x, cap):
+    return cap * np.tanh(x / cap) if cap else x
+
+
+def attention(q, k, v, window, cap=None):
     """Causal; q: [tokens][heads][dim], k and v: [tokens][kv heads][dim]. window 0 sees everything."""
     n, heads, dim = q.shape
     distance = np.arange(n)[:, None] - np.arange(n)[None, :]
@@ -42,15 +76,29 @@ def attention(q, k, v, window):
     out = np.empty_like(q)
     for h in range(heads):
         g = h // (heads // k.shape[1])
-        score = np.where(visible, q[:, h] @ k[:, g].T / np.sqrt(dim), -np.inf)
+        score = np.where(visible, softcap(q[:, h] @ k[:, g].T / np.sqrt(dim), cap), -np.inf)
         p = np.exp(score - score.max(-1, keepdims=True))
         out[:, h] = p / p.sum(-1, keepdims=True) @ v[:, g]
     return out.reshape(n, -1)
 
 
+def unfused(w, config):
+    """phi3's tensors taken apart under the names that the others have."""
+    q, kv = (config[key] * config["key_length"] for key in ("head_count", "head_count_kv"))
+    for layer in range(config["block_count"]):
+        blk = f"blk.{layer}."
+        rows = w.pop(blk + "attn_qkv.weight")
+        for part, value in zip("qkv", np.split(rows, [q, q + kv])):
+            w[f"{blk}attn_{part}.weight"] = value
+        w[blk + "ffn_gate.weight"], w[blk + "ffn_up.weight"] = np.split(w[blk + "ffn_up.weight"], 2)
+    return w
+
+
 def forward(config):
     w = {name: value.astype(np.float64) for name, value in weights(config).items()}
-    gemma = config["architecture"] == "gemma3"
+    architecture, gemma = config["architecture"], is_gemma(config)
+    if architecture == "phi3":
+        w = unfused(w, config)
     eps, n = config["rms_epsilon"], len(config["tokens"])
     x = w["token_embd.weight"][config["tokens"]]
     if gemma:
@@ -67,13 +115,16 @@ def forward(config):
         q = heads(y, "q", config["head_count"])
         k = heads(y, "k", config["head_count_kv"])
         v = heads(y, "v", config["head_count_kv"])
-        if gemma:
+        if architecture in ("gemma3", "qwen3"):
             q = rms_norm(q, get("attn_q_norm.weight"), eps)
             k = rms_norm(k, get("attn_k_norm.weight"), eps)
         everything = is_global_layer(config, layer)
-        base = config["rope_freq_base"] if everything else 10000.0
-        y = attention(rope(q, base, not gemma), rope(k, base, not gemma), v,
-                      0 if everything else config["sliding_window"])
+        turn = (config["rope_freq_base"], architecture == "llama", divisors(config), magnitude(config),
+                config.get("rope_dimension_count"))
+        if architecture == "gemma3" and not everything:
+            turn = (10000.0, False)
+        y = attention(rope(q, *turn), rope(k, *turn), v, 0 if everything else config["sliding_window"],
+                      config.get("attn_softcap"))
         y = y @ get("attn_output.weight").T + w.get(f"blk.{layer}.attn_output.bias", 0)
         x = x + (rms_norm(y, get("post_attention_norm.weight"), eps) if gemma else y)
         y = rms_norm(x, get("ffn_norm.weight"), eps)
@@ -85,7 +136,7 @@ def forward(config):
         y = (gate * up) @ get("ffn_down.weight").T
         x = x + (rms_norm(y, get("post_ffw_norm.weight"), eps) if gemma else y)
     x = rms_norm(x, w["output_norm.weight"], eps)
-    return x @ w.get("output.weight", w["token_embd.weight"]).T
+    return softcap(x @ w.get("output.weight", w["token_embd.weight"]).T, config.get("final_softcap"))
 
 
 def main():

@@ -12,21 +12,48 @@ import sys
 
 import numpy as np
 import torch
-from transformers import Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    Gemma2Config, Gemma2ForCausalLM, Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM, Phi3Config,
+    Phi3ForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM,
+)
 
-from spec import GOLDENS, is_global_layer, load_configs, weights
+from spec import GOLDENS, is_gemma, is_global_layer, load_configs, weights
 
 LLAMA_NAMES = {
     "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
     "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
+    "attn_output": "self_attn.o_proj", "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
     "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 }
 GEMMA_NAMES = LLAMA_NAMES | {
     "post_attention_norm": "post_attention_layernorm",
     "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm",
-    "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
 }
+PHI_NAMES = LLAMA_NAMES | {"attn_qkv": "self_attn.qkv_proj", "ffn_up": "mlp.gate_up_proj"}
+
+
+def rope_parameters(config):
+    """The configuration's own description of what a file's keys and tensors of divisors say."""
+    rope = {"rope_type": "default", "rope_theta": config["rope_freq_base"]}
+    if "llama3" in config:
+        return rope | {"rope_type": "llama3"} | config["llama3"]
+    if "rope_factors_long" in config:
+        return rope | {
+            "rope_type": "longrope", "short_factor": config["rope_factors_short"],
+            "long_factor": config["rope_factors_long"],
+            "original_max_position_embeddings": config["rope_original_context"],
+            "partial_rotary_factor": config.get("rope_dimension_count", config["key_length"]) / config["key_length"],
+        }
+    if config.get("rope_scaling") == "linear":
+        return rope | {"rope_type": "linear", "factor": config["rope_scaling_factor"]}
+    if config.get("rope_scaling") == "yarn":
+        rope |= {"rope_type": "yarn", "factor": config["rope_scaling_factor"],
+                 "original_max_position_embeddings": config["rope_original_context"]}
+        for ours, theirs in (("yarn_attn_factor", "attention_factor"), ("yarn_beta_fast", "beta_fast"),
+                             ("yarn_beta_slow", "beta_slow")):
+            if ours in config:
+                rope[theirs] = config[ours]
+    return rope
 
 
 def hf_model(config):
@@ -39,17 +66,32 @@ def hf_model(config):
         attention_bias=config["attention_bias"], pad_token_id=None, bos_token_id=None, eos_token_id=None,
         attn_implementation="eager", dtype=torch.float32,
     )
-    rope = {"rope_type": "default", "rope_theta": config["rope_freq_base"]}
-    if config["architecture"] == "llama":
+    rope = rope_parameters(config)
+    architecture = config["architecture"]
+    if architecture == "llama":
         return LlamaForCausalLM(LlamaConfig(**shape, mlp_bias=False, rope_parameters=rope))
+    if architecture == "qwen3":
+        return Qwen3ForCausalLM(Qwen3Config(**shape, rope_parameters=rope))
+    if architecture in ("qwen2", "phi3"):
+        assert shape.pop("head_dim") * config["head_count"] == config["embedding_length"]
+        del shape["attention_bias"]
+    if architecture == "qwen2":
+        return Qwen2ForCausalLM(Qwen2Config(**shape, rope_parameters=rope))
+    if architecture == "phi3":
+        return Phi3ForCausalLM(Phi3Config(
+            **shape, rope_parameters=rope, sliding_window=config["sliding_window"] or None,
+            original_max_position_embeddings=config.get("rope_original_context", config["context_length"])))
     kinds = ["full_attention" if is_global_layer(config, n) else "sliding_attention"
              for n in range(config["block_count"])]
+    shape |= dict(layer_types=kinds, sliding_window=config["sliding_window"],
+                  query_pre_attn_scalar=config["key_length"], hidden_activation="gelu_pytorch_tanh",
+                  attn_logit_softcapping=config.get("attn_softcap"),
+                  final_logit_softcapping=config.get("final_softcap"))
+    if architecture == "gemma2":
+        return Gemma2ForCausalLM(Gemma2Config(**shape, rope_parameters=rope))
     local = {"rope_type": "default", "rope_theta": 10000.0}
     return Gemma3ForCausalLM(Gemma3TextConfig(
-        **shape, layer_types=kinds, sliding_window=config["sliding_window"],
-        query_pre_attn_scalar=config["key_length"], hidden_activation="gelu_pytorch_tanh",
-        final_logit_softcapping=None, attn_logit_softcapping=None,
-        rope_parameters={"full_attention": rope, "sliding_attention": local}))
+        **shape, rope_parameters={"full_attention": rope, "sliding_attention": local}))
 
 
 def hf_name(name, names):
@@ -68,14 +110,15 @@ def half_split(rows, heads):
 
 
 def hf_weights(config):
-    gemma = config["architecture"] == "gemma3"
+    architecture = config["architecture"]
+    names = GEMMA_NAMES if is_gemma(config) else PHI_NAMES if architecture == "phi3" else LLAMA_NAMES
     out = {}
     for name, value in weights(config).items():
-        if gemma and name.endswith("norm.weight"):
+        if is_gemma(config) and name.endswith("norm.weight"):
             value = value - np.float32(1)  # files hold 1 + w; exact, the values are in [0.75, 1.25)
-        if not gemma and (".attn_q." in name or ".attn_k." in name):
+        if architecture == "llama" and (".attn_q." in name or ".attn_k." in name):
             value = half_split(value, config["head_count" if ".attn_q." in name else "head_count_kv"])
-        out[hf_name(name, GEMMA_NAMES if gemma else LLAMA_NAMES)] = torch.from_numpy(np.ascontiguousarray(value))
+        out[hf_name(name, names)] = torch.from_numpy(np.ascontiguousarray(value))
     if config["tied"]:
         out["lm_head.weight"] = out["model.embed_tokens.weight"]
     return out

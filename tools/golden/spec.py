@@ -53,30 +53,37 @@ def random_unit(seed, name, count):
 
 def tensors(config):
     """GGUF name -> shape in numpy order (output rows first), in the order a file holds them."""
-    gemma = config["architecture"] == "gemma3"
+    architecture = config["architecture"]
+    gemma, fused = is_gemma(config), architecture == "phi3"
     hidden, ffn, head = config["embedding_length"], config["feed_forward_length"], config["key_length"]
     q, kv = config["head_count"] * head, config["head_count_kv"] * head
     out = {"token_embd.weight": (config["vocab_size"], hidden)}
     for n in range(config["block_count"]):
         blk = f"blk.{n}."
         out[blk + "attn_norm.weight"] = (hidden,)
-        out[blk + "attn_q.weight"] = (q, hidden)
-        out[blk + "attn_k.weight"] = (kv, hidden)
-        out[blk + "attn_v.weight"] = (kv, hidden)
+        if fused:
+            out[blk + "attn_qkv.weight"] = (q + 2 * kv, hidden)
+        else:
+            out[blk + "attn_q.weight"] = (q, hidden)
+            out[blk + "attn_k.weight"] = (kv, hidden)
+            out[blk + "attn_v.weight"] = (kv, hidden)
         out[blk + "attn_output.weight"] = (hidden, q)
-        if config["attention_bias"]:
+        if config["attention_bias"] or architecture == "qwen2":
             out[blk + "attn_q.bias"] = (q,)
             out[blk + "attn_k.bias"] = (kv,)
             out[blk + "attn_v.bias"] = (kv,)
+        if config["attention_bias"]:
             out[blk + "attn_output.bias"] = (hidden,)
-        if gemma:
+        if architecture in ("gemma3", "qwen3"):
             out[blk + "attn_q_norm.weight"] = (head,)
             out[blk + "attn_k_norm.weight"] = (head,)
+        if gemma:
             out[blk + "post_attention_norm.weight"] = (hidden,)
             out[blk + "post_ffw_norm.weight"] = (hidden,)
         out[blk + "ffn_norm.weight"] = (hidden,)
-        out[blk + "ffn_gate.weight"] = (ffn, hidden)
-        out[blk + "ffn_up.weight"] = (ffn, hidden)
+        if not fused:
+            out[blk + "ffn_gate.weight"] = (ffn, hidden)
+        out[blk + "ffn_up.weight"] = (2 * ffn if fused else ffn, hidden)
         out[blk + "ffn_down.weight"] = (hidden, ffn)
     out["output_norm.weight"] = (hidden,)
     if not config["tied"]:
@@ -105,8 +112,39 @@ def weights(config):
 
 
 def is_global_layer(config, layer):
-    """True where attention sees every earlier position (always, except in gemma3's local layers)."""
-    return config["architecture"] != "gemma3" or (layer + 1) % config["sliding_window_pattern"] == 0
+    """True where attention sees every earlier position: always, except behind a window."""
+    if config["sliding_window"] == 0:
+        return True
+    return is_gemma(config) and (layer + 1) % config["sliding_window_pattern"] == 0
+
+
+def is_gemma(config):
+    return config["architecture"] in ("gemma2", "gemma3")
+
+
+def llama3_divisors(config):
+    """rope_freqs as llama.cpp's converter computes it from a configuration of rope_type llama3: float32."""
+    p = config["llama3"]
+    original, low, high = p["original_max_position_embeddings"], p["low_freq_factor"], p["high_freq_factor"]
+    out = []
+    for i in range(0, config["key_length"], 2):
+        wave = 2 * np.pi * config["rope_freq_base"] ** (i / config["key_length"])
+        if wave < original / high:
+            out.append(1.0)
+        elif wave > original / low:
+            out.append(p["factor"])
+        else:
+            smooth = (original / wave - low) / (high - low)
+            out.append(1 / ((1 - smooth) / p["factor"] + smooth))
+    assert len({1.0, p["factor"]} & set(out)) == 2 and len(set(out)) > 2, "a band without a pair"
+    return [float(np.float32(v)) for v in out]
+
+
+def longrope_magnitude(config):
+    """What cosines and sines are multiplied by: rope.scaling.attn_factor, as the converter computes it."""
+    original = config["rope_original_context"]
+    growth = config["context_length"] / original
+    return float(np.float32(np.sqrt(1 + np.log(growth) / np.log(original))))
 
 
 def load_configs(names=()):
