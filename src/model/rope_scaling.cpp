@@ -8,9 +8,9 @@
 // long one for contexts beyond the original; as in llama.cpp the context that is asked for decides,
 // where transformers looks at each sequence's length and mixes both in one cache.
 //
-// Keys and their meaning are those of llama.cpp's converter. One differs from llama.cpp's runtime:
-// it writes the configuration's attention_factor as yarn_attn_factor and then computes with
-// 0.1 ln s + 1 all the same; here, as in transformers, the key counts.
+// Keys and their meaning are those of llama.cpp's converter. Its runtime reads yarn_attn_factor,
+// the betas and yarn_ext_factor for few architectures, none of these; here, as in transformers,
+// they count.
 #include <algorithm>
 #include <cmath>
 
