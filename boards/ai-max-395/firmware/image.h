@@ -209,7 +209,9 @@ struct RunRequest {
     uint32_t bytes; /* of request and sequences */
     uint32_t sequences;
     uint32_t tick_us; /* period of the timer interrupt; 0: off */
-    uint32_t reserved[3];
+    uint32_t
+        delay; /* turns of an idle loop before the first sequence: shifts the phase of the tick */
+    uint32_t reserved[2];
 };
 struct RunSequence {
     uint32_t prompt;   /* ids that follow */

@@ -1,5 +1,7 @@
 #include "runtime/core/exec.hpp"
 
+#include "runtime/core/step_loop.hpp"
+
 namespace ridge {
 Scratch scratch_of(const Exec& e, uint32_t thread) {
     const MemoryPlan& m = e.model->memory;
@@ -125,55 +127,72 @@ void end_step(void* arg) {
     if (e.stop != nullptr && e.stop(e.stop_arg)) e.stopped = true;
 }
 
-}  // namespace
+// One thread's walk over the steps (step_loop.hpp).
+class PassSteps {
+  public:
+    PassSteps(Exec& e, uint32_t thread) : e_(e), thread_(thread) {}
 
-void run_pass(Exec& e, uint32_t thread) {
-    const Lowered& m = *e.model;
-    const bool timing = e.step_ns != nullptr;
-    const bool watched = timing || e.stop != nullptr;
-    for (uint32_t i = 0; i < m.n_steps; ++i) {
-        const LoweredStep& s = m.steps[i];
-        const uint32_t rows = step_rows(e, s);
-        if (rows == 0) continue;
-        if (s.kind == StepKind::prepare && s.replicate && rows <= small_rows) {
-            // No barrier: thread 0's own time stands for all, and is taken off the next step's.
-            const bool mine = timing && thread == 0;
-            const uint64_t before = mine ? e.port.now(e.port.self) : 0;
-            run_prepare_private(e, i, thread);
-            if (mine) {
-                const uint64_t spent = e.port.now(e.port.self) - before;
-                e.step_ns[i] += spent;
-                e.mark_ns += spent;
-            }
-            continue;
-        }
+    StepOutcome run(uint32_t i) {
+        const LoweredStep& s = e_.model->steps[i];
+        const uint32_t rows = step_rows(e_, s);
+        if (rows == 0) return StepOutcome::skipped;
         switch (s.kind) {
             case StepKind::embed:
-                run_embed(e, i, thread);
+                run_embed(e_, i, thread_);
                 break;
             case StepKind::prepare:
-                run_prepare(e, i, thread);
+                if (s.replicate && rows <= small_rows) return run_replicated(i);
+                run_prepare(e_, i, thread_);
                 break;
             case StepKind::product:
-                run_product(e, i, thread);
+                run_product(e_, i, thread_);
                 break;
             case StepKind::rotate:
-                if (attention_is_small(e, s)) continue;  // attend does it
-                run_rotate(e, i, thread);
+                if (attention_is_small(e_, s)) return StepOutcome::skipped;  // attend does it
+                run_rotate(e_, i, thread_);
                 break;
             case StepKind::attend:
-                run_attend(e, i, thread);
+                run_attend(e_, i, thread_);
                 break;
         }
         // The memory is not idle while threads wait for each other.
         if (rows <= small_rows)
-            if (const uint8_t* next = next_share(e, i, thread); next != nullptr)
+            if (const uint8_t* next = next_share(e_, i, thread_); next != nullptr)
                 for (uint32_t line = 0; line < 32; ++line) __builtin_prefetch(next + 64 * line);
-        StepEnd end{&e, i};
-        e.port.barrier(e.port.self, thread, watched ? end_step : nullptr, &end);
-        if (thread == 0 && e.barriers != nullptr) ++*e.barriers;
-        if (e.stopped) return;
+        return StepOutcome::done;
     }
+
+    bool finish(uint32_t i) {
+        const bool watched = e_.step_ns != nullptr || e_.stop != nullptr;
+        StepEnd end{&e_, i};
+        e_.port.barrier(e_.port.self, thread_, watched ? end_step : nullptr, &end);
+        if (thread_ == 0 && e_.barriers != nullptr) ++*e_.barriers;
+        return !e_.stopped;
+    }
+
+  private:
+    // No barrier: thread 0's own time stands for all, and is taken off the next step's.
+    StepOutcome run_replicated(uint32_t i) {
+        const bool mine = e_.step_ns != nullptr && thread_ == 0;
+        const uint64_t before = mine ? e_.port.now(e_.port.self) : 0;
+        run_prepare_private(e_, i, thread_);
+        if (mine) {
+            const uint64_t spent = e_.port.now(e_.port.self) - before;
+            e_.step_ns[i] += spent;
+            e_.mark_ns += spent;
+        }
+        return StepOutcome::skipped;
+    }
+
+    Exec& e_;
+    uint32_t thread_;
+};
+
+}  // namespace
+
+void run_pass(Exec& e, uint32_t thread) {
+    PassSteps steps(e, thread);
+    walk_steps(steps, e.model->n_steps);
 }
 
 }  // namespace ridge
