@@ -71,11 +71,15 @@ class StopFilter {
 
 Result<std::vector<int32_t>> prompt_ids(const Model& model, const RunArgs& args) {
     if (!args.chat) return model.tokenizer().encode(args.prompt, true, false);
-    RIDGE_ASSIGN(const ChatFormat format, detect_chat_format(model.tokenizer()));
-    std::vector<ChatMessage> messages;
-    if (!args.system.empty()) messages.push_back({ChatRole::system, args.system});
-    messages.push_back({ChatRole::user, args.prompt});
-    return encode_chat(model.tokenizer(), format, messages, true);
+    RIDGE_ASSIGN(const ChatPrompt chat, ChatPrompt::create(model.tokenizer()));
+    if (chat.own_format() || args.stats)
+        fmt::print(stderr, "chat format: {}\n", chat.description());
+    TemplateInput input;
+    input.messages = nlohmann::ordered_json::array();
+    if (!args.system.empty())
+        input.messages.push_back({{"role", "system"}, {"content", args.system}});
+    input.messages.push_back({{"role", "user"}, {"content", args.prompt}});
+    return chat.encode(std::move(input));
 }
 
 Result<Answer> generate(Model& model, Context& context, const RunArgs& args,

@@ -1,0 +1,48 @@
+// Methods of dictionaries and lists.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "text/jinja_render.hpp"
+
+namespace ridge::jinja {
+
+Result<Value> call_dict(Renderer& r, const Dict& dict, const std::string& name, Args& args) {
+    if (name == "get") {
+        RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"key", "default"}, 1));
+        if (const Value* found = dict.find(*bound[0])) return *found;
+        return bound[1] ? *bound[1] : Value{None{}};
+    }
+    if (name != "items" && name != "keys" && name != "values" && name != "copy")
+        return r.error(
+            fmt::format("'{}' would change a dictionary, which templates may not", name));
+    RIDGE_TRY(r.bind(name, args, {}).map([](const auto&) {}));
+    if (name == "copy") return r.dict(dict);
+    std::vector<Value> items;
+    for (const auto& [key, value] : dict.items) {
+        if (name == "items") {
+            RIDGE_ASSIGN(Value item, r.list({key, value}, true));
+            items.push_back(std::move(item));
+        } else {
+            items.push_back(name == "keys" ? key : value);
+        }
+    }
+    return r.list(std::move(items));
+}
+
+Result<Value> call_list(Renderer& r, const List& list, const std::string& name, Args& args) {
+    if (name == "copy" && args.positional.empty()) return r.list(list.items);
+    if (name != "count" && name != "index")
+        return r.error(fmt::format("'{}' would change a list, which templates may not", name));
+    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"value"}, 1));
+    int64_t n = 0;
+    for (size_t i = 0; i < list.items.size(); ++i) {
+        if (!equal(list.items[i], *bound[0], r.budget())) continue;
+        if (name == "index") return Value{static_cast<int64_t>(i)};
+        ++n;
+    }
+    if (name == "index") return r.error("'index' finds nothing");
+    return Value{n};
+}
+
+}  // namespace ridge::jinja
