@@ -19,6 +19,7 @@ mkdir -p "$objects"
 list=
 for source in start.S main.cpp prefill.cpp image_check.cpp port_soc.cpp memory_functions.cpp \
     kernels/embed.cpp kernels/ring.cpp kernels/prepare.cpp kernels/qkv.cpp kernels/attend.cpp \
+    kernels/attend_unfused.cpp \
     kernels/out.cpp kernels/ffn.cpp kernels/head.cpp; do
     object=$objects/$(basename "$source").o
     case $source in

@@ -95,8 +95,10 @@ struct ImageHeader {
     uint32_t head_b;                   /* bytes of block B of the head */
     uint32_t weights_offset;
     uint32_t weights_bytes;
-    uint32_t model_id[4];  /* the exporter's: first 16 bytes of a digest of the model; printed */
-    uint32_t reserved[28]; /* zero */
+    uint32_t model_id[4]; /* the exporter's: first 16 bytes of a digest of the model; printed */
+    /* Turns a position of pair i < 28, times 2^32 (modulo 2^32); zeros where the exporter gives
+     * none. Read by RIDGE_FW_ROPE_LERP alone. */
+    uint32_t rope_phase[28];
 };
 
 /* The program: embed | per layer: prepare, qkv, attend, out, prepare, ffn | prepare, head. The
@@ -250,6 +252,8 @@ enum PrefillStatus {
 #define STAGE_OUT 5
 #define STAGE_FFN 6
 #define STAGE_HEAD 7
+#define STAGE_SOFTMAX 8 /* with RIDGE_FW_MARKS, inside of attention */
+#define STAGE_ROPE 9    /* with RIDGE_FW_MARKS: rotation of K and Q */
 
 #ifdef __cplusplus
 static_assert(sizeof(ImageHeader) == 256 && sizeof(ImageStep) == 64 && sizeof(ImageUnit) == 8);

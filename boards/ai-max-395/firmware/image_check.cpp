@@ -184,6 +184,7 @@ void take_model(const ImageHeader& h) {
     run.embedding_frac = h.embedding_frac;
     run.eps_mant = h.eps_mant;
     run.eps_exp = h.eps_exp;
+    run.phases = h.rope_phase;
     run.inverse_dim = (0u - h.dim) / h.dim + 1;
     run.embedding = h.embedding_offset;
     run.rope = h.rope_offset;

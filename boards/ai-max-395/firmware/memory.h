@@ -65,6 +65,7 @@ inline constexpr uint32_t softmax_state = SOC_SOFTMAX + 768u;   // 128: two of {
 inline constexpr uint32_t exp2_pieces = SOC_SOFTMAX + 896u;     // 128
 inline constexpr uint32_t score_factors = SOC_SOFTMAX + 1024u;  // int32 [8][heads], 512
 inline constexpr uint32_t q_tile = act_rows;                    // int16 [8][q]
+inline constexpr uint32_t reload_tiles = act_rows + 2048u;      // K and V copied out of the ring
 inline constexpr uint32_t o_rows = SOC_FFN_TILES + 8192u;       // int32 [8][q]
 // Unfused softmax: scores (int32) and P (int16) of all keys, [8][128].
 inline constexpr uint32_t all_scores = SOC_FFN_TILES;

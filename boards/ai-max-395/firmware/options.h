@@ -25,25 +25,55 @@
 #ifndef RIDGE_FW_PRELOAD
 #define RIDGE_FW_PRELOAD 1
 #endif
-// Softmax within the loop over score tiles; 0: scores of all keys first, then softmax over the row.
+// Launches of many rows, attention in tiles of 8 x 8; 0: one row a launch, scores of all keys at
+// once (and so no fused softmax).
+#ifndef RIDGE_FW_TILED
+#define RIDGE_FW_TILED 1
+#endif
+// Softmax within the loop over score tiles; 0: scores of all keys first, then three passes over
+// them.
 #ifndef RIDGE_FW_FUSED_SOFTMAX
 #define RIDGE_FW_FUSED_SOFTMAX 1
 #endif
-// Interrupts are masked where a launch is configured; 0: never.
+// Interrupts are masked where a unit is set up; 0: never.
 #ifndef RIDGE_FW_MASKED
 #define RIDGE_FW_MASKED 1
 #endif
-// The timer's handler while a prefill runs: 1: the short one, 0: the general one.
-#ifndef RIDGE_FW_SHORT_ISR
-#define RIDGE_FW_SHORT_ISR 1
+// While a call runs the timer's trap goes to a handler of its own that saves three registers; 0: to
+// the general one.
+#ifndef RIDGE_FW_ISR_REDIRECT
+#define RIDGE_FW_ISR_REDIRECT 1
 #endif
 // Ring index by `& 0x7F`; 0: by % of a number the compiler does not know.
 #ifndef RIDGE_FW_RING_MASK
 #define RIDGE_FW_RING_MASK 1
 #endif
-// Rows of cosines and sines by position; 0: 128 entries a turn with linear interpolation.
-#ifndef RIDGE_FW_ROPE_TABLE
-#define RIDGE_FW_ROPE_TABLE 1
+
+// Techniques that are not used because they cost more or lose accuracy; 1 tries them.
+// Cosines and sines from 128 entries a turn by linear interpolation (image: rope_phase) instead of
+// rows by position.
+#ifndef RIDGE_FW_ROPE_LERP
+#define RIDGE_FW_ROPE_LERP 0
+#endif
+// The softmax's reciprocal begins with the one before, where that converges, and does one step
+// less.
+#ifndef RIDGE_FW_NEWTON_SEED
+#define RIDGE_FW_NEWTON_SEED 0
+#endif
+// K and V tiles are copied out of the ring by DMA before each launch instead of read where they
+// lie.
+#ifndef RIDGE_FW_RELOAD_K
+#define RIDGE_FW_RELOAD_K 0
+#endif
+// Activations with the fixed step 1/16 (Q12.4) instead of a scale a row; weights as in the image.
+#ifndef RIDGE_FW_Q12_4
+#define RIDGE_FW_Q12_4 0
+#endif
+
+// Marks for the simulator inside of stages: softmax, rotation (their bytes then do not count for
+// the stage around).
+#ifndef RIDGE_FW_MARKS
+#define RIDGE_FW_MARKS 0
 #endif
 // Last products before a norm in blocks of rows, so that norms run beside them.
 #ifndef RIDGE_FW_ROW_BLOCKS
@@ -56,6 +86,10 @@
 #define RIDGE_FW_FAULT 0
 #endif
 // A wait that is left out (tests): the number of one of the Wait values of port.h.
+#define RIDGE_FW_WAITS 15
 #ifndef RIDGE_FW_SKIP_WAIT
 #define RIDGE_FW_SKIP_WAIT 0
 #endif
+
+// Not here: static scales for activations and one scale a matrix (the image has one a row and none
+// for activations; tests/boards measures both with the float model).

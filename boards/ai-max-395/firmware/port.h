@@ -26,6 +26,7 @@ enum class Wait : uint32_t {
     gate_up = 12,
     down = 13,
     head = 14,
+    reload = 15,  // tiles of K and V (RIDGE_FW_RELOAD_K)
 };
 
 // One launch of the matrix unit; addresses are of SRAM, strides in bytes.
@@ -59,6 +60,9 @@ void end_pass();  // all launches are done and all units read
 
 // --- copies into SRAM, one at a time ---
 void copy_start(uint32_t to, const uint8_t* from, uint32_t bytes);
+// Rows of SRAM, strides in bytes.
+void copy_rows(uint32_t to, uint32_t to_stride, uint32_t from, uint32_t from_stride, uint32_t bytes,
+               uint32_t rows);
 void copy_wait(Wait which);
 
 // --- the rest ---
@@ -77,6 +81,13 @@ uint32_t longest_mask();  // cycles
 #else
 #define FW_STAGE_BEGIN(id) SOC_MARK(id)
 #define FW_STAGE_END() SOC_MARK(0)
+#endif
+#if RIDGE_FW_MARKS
+#define FW_MARK_BEGIN(id) FW_STAGE_BEGIN(id)
+#define FW_MARK_END() FW_STAGE_END()
+#else
+#define FW_MARK_BEGIN(id)
+#define FW_MARK_END()
 #endif
 
 }  // namespace ridge::fw

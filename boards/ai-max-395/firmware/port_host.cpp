@@ -62,6 +62,11 @@ void end_pass() {
 void copy_start(uint32_t to, const uint8_t* from, uint32_t bytes) {
     memcpy(sram(to), from, bytes);
 }
+void copy_rows(uint32_t to, uint32_t to_stride, uint32_t from, uint32_t from_stride, uint32_t bytes,
+               uint32_t rows) {
+    for (uint32_t r = 0; r < rows; ++r)
+        memcpy(sram(to + r * to_stride), sram(from + r * from_stride), bytes);
+}
 void copy_wait(Wait) {}
 
 uint64_t now() {

@@ -35,7 +35,7 @@ inline uint32_t pending() {
     return p;
 }
 constexpr bool skips(Wait w) {
-    return static_cast<uint32_t>(w) == RIDGE_FW_SKIP_WAIT;
+    return w != Wait::none && static_cast<uint32_t>(w) == RIDGE_FW_SKIP_WAIT;
 }
 
 // Written by hart 0: queue, pushed, wanted, asking = true, command. By hart 1: the rest.
@@ -50,7 +50,10 @@ struct Feed {
 };
 Feed feed;
 volatile bool wrong;
-uint32_t mask_since, mask_longest;
+uint32_t mask_longest;
+#if RIDGE_FW_MASKED
+uint32_t mask_since;
+#endif
 
 // --- masked windows of hart 0: where it sets up a unit ---
 
@@ -215,8 +218,15 @@ extern "C" [[noreturn]] void feeder() {
 
 // --- hart 0 ---
 
-uint32_t push(const Launch& l) {
+namespace {
+
+uint32_t push_one(const Launch& l) {
     if constexpr (ahead) {
+        if (!RIDGE_FW_TILED) {  // so many launches that there may be no room
+            const uint32_t count = feed.pushed;
+            if (count - feed.done >= launch_queue)
+                wait_launch(Wait::none, count - launch_queue + 1);
+        }
         const uint32_t at = feed.pushed;
         if (at - feed.done >= launch_queue) wrong = true;  // never: the kernels bound it
         feed.queue[at % launch_queue] = l;
@@ -248,6 +258,23 @@ uint32_t push(const Launch& l) {
     return feed.pushed;
 }
 
+}  // namespace
+
+uint32_t push(const Launch& l) {
+    if (RIDGE_FW_TILED) return push_one(l);
+    const uint32_t rows = l.m_n & 0xffffu;
+    Launch one = l;
+    one.m_n = 1u | (l.m_n & 0xffff0000u);
+    one.releases = 0;
+    for (uint32_t r = 0; r + 1 < rows; ++r) {
+        push_one(one);
+        one.q += l.q_stride;
+        one.o += l.o_stride;
+    }
+    one.releases = l.releases;
+    return push_one(one);
+}
+
 void wait_launch(Wait which, uint32_t count) {
     if (!ahead || skips(which)) return;
     feed.wanted = count;
@@ -259,7 +286,7 @@ void wait_launch(Wait which, uint32_t count) {
 
 void begin_pass(const WeightStream& stream) {
     feed.stream = stream;
-#if RIDGE_FW_SHORT_ISR
+#if RIDGE_FW_ISR_REDIRECT
     extern char trap_short[] __asm__("trap_short");
     __asm__ volatile("csrw mtvec, %0" ::"r"(trap_short));
 #endif
@@ -273,7 +300,7 @@ void begin_pass(const WeightStream& stream) {
 }
 
 void end_pass() {
-#if RIDGE_FW_SHORT_ISR
+#if RIDGE_FW_ISR_REDIRECT
     extern char trap_general[] __asm__("trap_general");
     __asm__ volatile("csrw mtvec, %0" ::"r"(trap_general));
 #endif
@@ -282,14 +309,31 @@ void end_pass() {
         wrong = true;
 }
 
-void copy_start(uint32_t to, const uint8_t* from, uint32_t bytes) {
+namespace {
+void copy(uint32_t to, uint32_t to_stride, uint32_t from, uint32_t from_stride, uint32_t bytes,
+          uint32_t rows) {
     volatile uint32_t* const dma = reinterpret_cast<volatile uint32_t*>(DMA_CHANNEL(1));
     mask();
-    dma[DMA_SRC / 4] = reinterpret_cast<uint32_t>(from);
+    dma[DMA_SRC / 4] = from;
     dma[DMA_DST / 4] = to;
     dma[DMA_LEN / 4] = bytes;
+    if (RIDGE_FW_RELOAD_K) {
+        dma[DMA_ROWS / 4] = rows;
+        dma[DMA_SRC_STRIDE / 4] = from_stride;
+        dma[DMA_DST_STRIDE / 4] = to_stride;
+    }
     dma[DMA_CTRL / 4] = DMA_CTRL_START | DMA_CTRL_IRQ;
     unmask();
+}
+}  // namespace
+
+void copy_start(uint32_t to, const uint8_t* from, uint32_t bytes) {
+    copy(to, 0, reinterpret_cast<uint32_t>(from), 0, bytes, 1);
+}
+
+void copy_rows(uint32_t to, uint32_t to_stride, uint32_t from, uint32_t from_stride, uint32_t bytes,
+               uint32_t rows) {
+    copy(to, to_stride, from, from_stride, bytes, rows);
 }
 
 void copy_wait(Wait which) {

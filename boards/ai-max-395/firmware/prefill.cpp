@@ -66,7 +66,7 @@ StepOutcome Steps::run(uint32_t i) {
 
 // Positions position .. position + count of the sequence.
 int32_t run_rows(const int32_t* ids, uint32_t count, uint32_t position, float* logits) {
-    run.unit = run.slot = 0;
+    run.unit = run.slot = run.seed = 0;
     run.logits = logits;
     begin_pass({run.image, run.units, run.layer_units, run.all_units,
                 (count + run.chunk_rows - 1) / run.chunk_rows});

@@ -19,6 +19,7 @@ struct Run {
     uint32_t chunk_rows, rope_positions;
     int32_t residual_frac, embedding_frac, eps_mant, eps_exp;
     uint32_t inverse_dim;                                                   // 2^32 / dim
+    const uint32_t* phases;  // ImageHeader::rope_phase
     uint32_t embedding, rope, constants, constants_a, constants_b, head_b;  // offsets, bytes
     uint32_t unit_rows, tile_units;
 
@@ -36,6 +37,8 @@ struct Run {
     Scale scale[IMAGE_MAX_CHUNK];       // of the MAU's rows: act rows, output of attention
     int32_t hidden_shift[IMAGE_MAX_CHUNK];
     volatile uint32_t ring_head;  // slot of the next position; slot_busy while one claims
+    uint32_t seed;                // the last reciprocal (RIDGE_FW_NEWTON_SEED)
+    uint32_t reloads;             // copies so far (RIDGE_FW_RELOAD_K)
     bool ring_lost;               // a slot was not the one expected
 };
 extern Run run;

@@ -8,65 +8,100 @@
 //   O = O c + p V, the product accumulated by the matrix unit; at the end O / l
 // l has 8 fraction bits: at most 128 * 2047 * 2^8 < 2^26. |O| <= 128 * 2047 * 2047 < 2^29.
 // The scores of the next tile are computed while the CPU works on this one.
-#include "boards/ai-max-395/firmware/run.h"
+#include "boards/ai-max-395/firmware/kernels/attend.h"
 
 namespace ridge::fw {
 
 namespace {
 
-constexpr int32_t far_below = -(1 << 30);
-constexpr int32_t lowest = -(20 << 16);  // 2^-20 of a P is nothing
-
-struct Row {
-    int32_t maximum, sum;
+// Where a launch finds the slots of a tile: in the ring, or copied.
+struct Operand {
+    uint32_t address, stride;
 };
+Operand operand_of(const Block& b, const Tile& t, uint32_t part) {
+    const uint32_t address = SOC_KV_RING + t.first_slot * SOC_KV_SLOT + part +
+                             (b.layer * run.kv_dim + t.kv_head * run.head_dim) * 2;
+    if (!RIDGE_FW_RELOAD_K) return {address, SOC_KV_SLOT};
+    // Four buffers in turn: two launches may be waiting while one runs.
+    const uint32_t bytes = run.head_dim * 2;
+    const uint32_t to = reload_tiles + (run.reloads++ & 3u) * (t.slots * bytes);
+    copy_rows(to, bytes, address, SOC_KV_SLOT, bytes, t.slots);
+    copy_wait(Wait::reload);
+    return {to, bytes};
+}
 
-struct Tile {
-    uint32_t head, kv_head, first_slot;
-    bool begins, masked;
-};
+}  // namespace
 
-struct Block {
-    uint32_t r0, m, layer;
-    uint32_t tiles;   // key tiles of each head
-    uint32_t masked;  // the tile with the newest keys, or `tiles` where none is masked
-    int32_t offset;   // of row 0 within that tile
-};
-
-uint32_t push_scores(const Block& b, const Tile& t, const ImageStep& step, uint32_t out,
-                     uint32_t out_bytes) {
+uint32_t push_scores(const Block& b, const Tile& t, uint32_t out, uint32_t out_bytes) {
+    const Operand k = operand_of(b, t, 0);
+    const uint32_t shift = run.step.shift[t.kv_head];
     Launch l;
     l.q = q_tile + t.head * run.head_dim * 2;
     l.q_stride = run.q_dim * 2;
-    l.k = SOC_KV_RING + t.first_slot * SOC_KV_SLOT +
-          (b.layer * run.kv_dim + t.kv_head * run.head_dim) * 2;
-    l.k_stride = SOC_KV_SLOT;
+    l.k = k.address;
+    l.k_stride = k.stride;
     l.o = out;
     l.o_stride = out_bytes;
-    l.m_n = b.m | tile_rows << 16;
+    l.m_n = b.m | t.slots << 16;
     l.depth = run.head_dim;
     l.ctrl = MAU_CTRL_TRANSPOSE_B | launch_attention;
-    l.shift = step.shift[t.kv_head] == 0 ? MAU_NO_SHIFT : step.shift[t.kv_head];
+    l.shift = shift == 0 ? MAU_NO_SHIFT : shift;
     l.needs = l.releases = 0;
     return push(l);
 }
 
 uint32_t push_values(const Block& b, const Tile& t, uint32_t p, uint32_t p_bytes) {
+    const Operand v = operand_of(b, t, slot_value);
     Launch l;
     l.q = p;
     l.q_stride = p_bytes;
-    l.k = SOC_KV_RING + t.first_slot * SOC_KV_SLOT + slot_value +
-          (b.layer * run.kv_dim + t.kv_head * run.head_dim) * 2;
-    l.k_stride = SOC_KV_SLOT;
+    l.k = v.address;
+    l.k_stride = v.stride;
     l.o = o_rows + t.head * run.head_dim * 4;
     l.o_stride = run.q_dim * 4;
     l.m_n = b.m | run.head_dim << 16;
-    l.depth = tile_rows;
+    l.depth = t.slots;
     l.ctrl = (t.begins ? 0u : MAU_CTRL_ACCUMULATE) | launch_attention;
     l.shift = MAU_NO_SHIFT;
     l.needs = l.releases = 0;
     return push(l);
 }
+
+namespace {
+
+// 2^61 / d. The seeded way begins with the result before where d * y < 2 (it converges), else with
+// the line, and saves a step.
+uint32_t sum_reciprocal(uint32_t d) {
+    if (!RIDGE_FW_NEWTON_SEED) return reciprocal<3>(d);
+    const uint32_t line = 3031741621u - mulhu(d, 4042322161u);
+    const int32_t good = sign_mask(static_cast<int32_t>(mulhu(d, run.seed) - 0x3fffffffu)) &
+                         -static_cast<int32_t>(run.seed != 0);
+    uint32_t y = (run.seed & static_cast<uint32_t>(good)) | (line & ~static_cast<uint32_t>(good));
+    for (int i = 0; i < 2; ++i) y = mulhu(y, 0x40000000u - mulhu(d, y)) << 3;
+    run.seed = y;
+    return y;
+}
+
+}  // namespace
+
+// O / l with 8 fraction bits: R = 2^61 / (l << z), O * 4 * R * 2^-32 >> (15 - z).
+void divide(const Block& b, uint32_t head, const Row* rows) {
+    for (uint32_t r = 0; r < b.m; ++r) {
+        const Normal l = normalize(rows[r].sum);
+        // 16 below, so that it is below 2^31.
+        const auto factor =
+            static_cast<int32_t>(sum_reciprocal(static_cast<uint32_t>(l.mantissa)) - 16u);
+        const Shift shift = shift_by(15 - l.zeros);
+        int32_t* const o = at<int32_t>(o_rows) + r * run.q_dim + head * run.head_dim;
+        for (uint32_t i = 0; i < run.head_dim; i += 8) {
+            int32_t v[8];
+            for (uint32_t j = 0; j < 8; ++j) v[j] = o[i + j];
+            for (uint32_t j = 0; j < 8; ++j) o[i + j] = shift(mulh(shl(v[j], 2), factor));
+        }
+    }
+}
+
+namespace {
 
 // One row of a tile: scores to P; returns the factor for what came before, 30 fraction bits.
 template <bool masked>
@@ -92,10 +127,7 @@ inline int32_t softmax_row(const int32_t* s, int16_t* p, Row& row, int32_t facto
     int32_t sum = 0;
     for (uint32_t j = 0; j < tile_rows; ++j) {
         const int32_t d = max_of(wrap_sub(x[j], largest), lowest);
-        const auto whole = static_cast<uint32_t>(8 - (d >> 16));
-        const int32_t y = exp2_piece(pieces, d);
-        x[j] = (y + shl(1, whole - 1)) >> whole;
-        if (RIDGE_FW_FAULT == 4) x[j] >>= 1;
+        x[j] = p_of(pieces, d);
         sum += x[j];
     }
     for (uint32_t j = 0; j < tile_rows; ++j) p[j] = static_cast<int16_t>(x[j]);
@@ -122,31 +154,15 @@ void softmax_tile(const Block& b, const Tile& t, const int32_t* s, int16_t* p, R
     }
 }
 
-// O / l with 8 fraction bits: R = 2^61 / (l << z), O * 4 * R * 2^-32 >> (15 - z).
-void divide(const Block& b, uint32_t head, const Row* rows) {
-    for (uint32_t r = 0; r < b.m; ++r) {
-        const Normal l = normalize(rows[r].sum);
-        const int32_t factor =  // 16 below, so that it is below 2^31
-            static_cast<int32_t>(reciprocal<3>(static_cast<uint32_t>(l.mantissa)) - 16u);
-        const Shift shift = shift_by(15 - l.zeros);
-        int32_t* const o = at<int32_t>(o_rows) + r * run.q_dim + head * run.head_dim;
-        for (uint32_t i = 0; i < run.head_dim; i += 8) {
-            int32_t v[8];
-            for (uint32_t j = 0; j < 8; ++j) v[j] = o[i + j];
-            for (uint32_t j = 0; j < 8; ++j) o[i + j] = shift(mulh(shl(v[j], 2), factor));
-        }
-    }
-}
-
 void reset(Row* rows) {
     for (uint32_t r = 0; r < tile_rows; ++r) rows[r] = {far_below, 0};
 }
 
 // All heads of a block of rows. The tile after the last is never launched.
-void attend_block(const Block& b, const ImageStep& step) {
+void attend_block(const Block& b) {
     const uint32_t group = run.heads / run.kv_heads;
     const uint32_t count = run.heads * b.tiles;
-    Tile t{0, 0, 0, true, b.masked == 0};
+    Tile t{0, 0, 0, tile_rows, true, b.masked == 0};
     uint32_t j = 0, in_group = 0, state = 0;
     const auto next = [&](Tile from) {
         from.begins = ++j == b.tiles;
@@ -163,25 +179,26 @@ void attend_block(const Block& b, const ImageStep& step) {
         return from;
     };
     int32_t corrections[tile_rows];
-    uint32_t scores = push_scores(b, t, step, score_tiles, tile_rows * 4), values = 0;
+    uint32_t scores = push_scores(b, t, score_tiles, tile_rows * 4), values = 0;
     for (uint32_t i = 0; i < count; ++i) {
         const Tile now = t;
         const uint32_t mine = scores;
         if (i + 1 < count) {
             t = next(t);
-            scores = push_scores(b, t, step, score_tiles + (~i & 1) * 256, tile_rows * 4);
+            scores = push_scores(b, t, score_tiles + (~i & 1) * 256, tile_rows * 4);
         }
         Row* const rows = at<Row>(softmax_state) + state * tile_rows;
         if (now.begins) reset(rows);
-        const auto pre =
-            static_cast<uint32_t>(leading_zeros(run.head_dim << 22) - 1 + step.shift[now.kv_head]);
+        const uint32_t pre = score_shift(now.kv_head);
         const uint32_t p = p_tiles + (i & 1) * 128;
         wait_launch(Wait::score, mine);
         const int32_t* const s = at<int32_t>(score_tiles + (i & 1) * 256);
+        FW_MARK_BEGIN(STAGE_SOFTMAX);
         if (now.masked)
             softmax_tile<true>(b, now, s, at<int16_t>(p), rows, pre, corrections);
         else
             softmax_tile<false>(b, now, s, at<int16_t>(p), rows, pre, corrections);
+        FW_MARK_END();
         if (i > 0) wait_launch(Wait::value, values);
         if (!now.begins) {
             int32_t* o = at<int32_t>(o_rows) + now.head * run.head_dim;
@@ -221,21 +238,26 @@ void quantize_block(const Block& b) {
 }  // namespace
 
 void attend() {
-    const ImageStep& step = run.step;
     wait_launch(Wait::result_q, run.first_launch);
+    if (RIDGE_FW_RELOAD_K) copy_wait(Wait::constants_b);  // the channel must be free
     for (uint32_t r0 = 0; r0 < run.rows; r0 += tile_rows) {
         Block b;
         b.r0 = r0;
         b.m = min_u(run.rows - r0, tile_rows);
-        b.layer = step.layer;
+        b.layer = run.step.layer;
         const uint32_t position = run.position + r0, last = position + b.m - 1;
         const bool whole = position >= SOC_KV_SLOTS - 1;  // one row: every slot is seen
         b.tiles = whole ? SOC_KV_SLOTS / tile_rows : last / tile_rows + 1;
         b.masked = whole ? b.tiles : b.tiles - 1;
         b.offset = static_cast<int32_t>(position % tile_rows);
+        FW_MARK_BEGIN(STAGE_ROPE);
         rotate_q(r0, b.m);
+        FW_MARK_END();
         FW_STAGE_BEGIN(STAGE_ATTENTION);
-        attend_block(b, step);
+        if (RIDGE_FW_FUSED_SOFTMAX && RIDGE_FW_TILED)
+            attend_block(b);
+        else
+            attend_block_unfused(b);
         FW_STAGE_END();
         quantize_block(b);
     }

@@ -2,6 +2,7 @@
 // residual = e << (residual_frac - embedding_frac). The next row arrives while one is converted
 // (256 bytes take 384 cycles, converting 128 values some 600). With them come the layer's first
 // constants and the RoPE rows of the chunk's positions.
+#include "boards/ai-max-395/firmware/rope_circle.h"
 #include "boards/ai-max-395/firmware/run.h"
 
 namespace ridge::fw {
@@ -30,9 +31,13 @@ void embed() {
     FW_STAGE_BEGIN(STAGE_EMBED);
     copy_start(constants, run.image + run.constants, run.constants_a);
     copy_wait(Wait::constants_a);
-    const uint32_t rope_bytes = run.head_dim * 2;
-    copy_start(rope_rows, run.image + run.rope + run.position * rope_bytes, run.rows * rope_bytes);
-    copy_wait(Wait::rope);
+    if (RIDGE_FW_ROPE_LERP) {
+        for (uint32_t i = 0; i < 258; ++i) at<int16_t>(rope_rows)[i] = rope_circle[i / 2][i % 2];
+    } else {
+        const uint32_t bytes = run.head_dim * 2;
+        copy_start(rope_rows, run.image + run.rope + run.position * bytes, run.rows * bytes);
+        copy_wait(Wait::rope);
+    }
     auto shift = static_cast<uint32_t>(run.residual_frac - run.embedding_frac);
     if (RIDGE_FW_FAULT == 1) ++shift;
     fetch_row(0);

@@ -59,14 +59,6 @@ void normalize_row(uint32_t r, uint32_t any, const int32_t* gain, int32_t expone
         }
     }
     const Normal v = normalize(largest);
-    const int32_t factor = round_factor(v.mantissa);
-    const auto vz = static_cast<uint32_t>(v.zeros);
-    for (uint32_t i = 0; i < run.dim; i += 8) {
-        int16_t q[8];
-        for (uint32_t j = 0; j < 8; ++j)
-            q[j] = round12(shl(mulh(shl(x[i + j], z), gain[i + j]), vz), factor);
-        for (uint32_t j = 0; j < 8; ++j) to[i + j] = q[j];
-    }
     // Mean of x'^2 in units of 2^38; epsilon in the same.
     const int32_t eps_shift = clamp_to(run.eps_exp + 38 - 2 * zeros, 31);
     const uint32_t mean =
@@ -74,9 +66,27 @@ void normalize_row(uint32_t r, uint32_t any, const int32_t* gain, int32_t expone
         (static_cast<uint32_t>(run.eps_mant) >> static_cast<uint32_t>(max_of(eps_shift, 0)));
     const int32_t k = leading_zeros(mean | 1u) & ~1;
     const uint32_t root = reciprocal_root((mean | 1u) << static_cast<uint32_t>(k));
+    const auto vz = static_cast<uint32_t>(v.zeros);
+    if (RIDGE_FW_Q12_4) {
+        const auto half_root = static_cast<int32_t>(root >> 1);
+        const Shift sixteenths = shift_by(exponent + v.zeros - k / 2 - 4);
+        for (uint32_t i = 0; i < run.dim; ++i) {
+            const int32_t y = shl(mulh(shl(x[i], z), gain[i]), vz);
+            to[i] = static_cast<int16_t>(clamp_to(sixteenths(mulh(y, half_root)), 2047));
+        }
+        run.scale[r] = {1 << 30, 34};
+        return;
+    }
+    const int32_t factor = round_factor(v.mantissa) >> (RIDGE_FW_FAULT == 2 ? 1 : 0);
+    for (uint32_t i = 0; i < run.dim; i += 8) {
+        int16_t q[8];
+        for (uint32_t j = 0; j < 8; ++j)
+            q[j] = round12(shl(mulh(shl(x[i + j], z), gain[i + j]), vz), factor);
+        for (uint32_t j = 0; j < 8; ++j) to[i + j] = q[j];
+    }
     const uint32_t product = mulhu(static_cast<uint32_t>(v.mantissa), root) << 2;
-    run.scale[r].mantissa = static_cast<int32_t>(mulhu(product, over_2047));
-    run.scale[r].exponent = 13 + v.zeros + exponent - k / 2;
+    run.scale[r] = {static_cast<int32_t>(mulhu(product, over_2047)),
+                    13 + v.zeros + exponent - k / 2};
 }
 
 template <Pending pending>
@@ -116,7 +126,7 @@ void prepare() {
     const ImageStep &step = run.step, &next = run.next, &product = run.before;
     FW_STAGE_BEGIN(STAGE_PREPARE);
     if (next.kind == IMAGE_FFN) {
-        copy_wait(Wait::constants_b);
+        if (!RIDGE_FW_RELOAD_K) copy_wait(Wait::constants_b);
         const int32_t* const b = constants_b();
         prepare_rows<Pending::out>(step, next, b, product.exponent[0], b + run.dim);
     } else if (step.layer == 0) {

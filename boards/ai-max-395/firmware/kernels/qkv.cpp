@@ -32,8 +32,20 @@ Converter converter(uint32_t r, int32_t exponent, int32_t frac) {
 struct Pair {
     int32_t x, y;
 };
-inline Pair rotate(Pair p, const int16_t* cos_sin) {
-    const int32_t c = cos_sin[0], s = cos_sin[1];
+// Cosine and sine of row r, pair i / 2.
+inline Pair turn(uint32_t r, uint32_t i) {
+    if (!RIDGE_FW_ROPE_LERP) {
+        const int16_t* const t = at<int16_t>(rope_rows) + r * run.head_dim + i;
+        return {t[0], t[1]};
+    }
+    const uint32_t phase = (run.position + r) * run.phases[i / 2];
+    const int16_t* const t = at<int16_t>(rope_rows) + 2 * (phase >> 25);
+    const auto f = static_cast<int32_t>((phase >> 9) & 0xffffu);
+    return {t[0] + (((t[2] - t[0]) * f) >> 16), t[1] + (((t[3] - t[1]) * f) >> 16)};
+}
+
+inline Pair rotate(Pair p, Pair turn) {
+    const int32_t c = turn.x, s = turn.y;
     if (RIDGE_FW_FAULT == 3) return p;
     const int32_t half = 1 << (IMAGE_ROPE_FRAC - 1);
     return {wrap_add(wrap_sub(p.x * c, p.y * s), half) >> IMAGE_ROPE_FRAC,
@@ -54,11 +66,10 @@ void store_kv(const ImageStep& step, uint32_t r) {
         slot_address(run.position + r) + static_cast<uint32_t>(step.layer) * run.kv_dim * 2;
     const Converter k = converter(r, step.exponent[0], IMAGE_KV_FRAC);
     int16_t* to = at<int16_t>(slot);
-    const int16_t* const cos_sin = at<int16_t>(rope_rows) + r * run.head_dim;
     uint32_t d = 0;
     for (uint32_t i = 0; i < run.kv_dim; i += 2) {
         const Pair p =
-            rotate({k(acc[i], m[i], bias[i]), k(acc[i + 1], m[i + 1], bias[i + 1])}, cos_sin + d);
+            rotate({k(acc[i], m[i], bias[i]), k(acc[i + 1], m[i + 1], bias[i + 1])}, turn(r, d));
         to[i] = cache_unit(p.x);
         to[i + 1] = cache_unit(p.y);
         d = d + 2 == run.head_dim ? 0 : d + 2;
@@ -111,7 +122,9 @@ void qkv() {
                          n, u.number, u.number);
     }
     wait_launch(Wait::result_kv, kv_launch);
+    FW_MARK_BEGIN(STAGE_ROPE);
     for (uint32_t r = 0; r < run.rows; ++r) store_kv(step, r);
+    FW_MARK_END();
     FW_STAGE_END();
 }
 
@@ -124,7 +137,6 @@ void rotate_q(uint32_t r0, uint32_t m) {
     for (uint32_t r = r0; r < r0 + m; ++r) {
         int32_t* acc = at<int32_t>(output_cache) + r * run.q_dim;
         int16_t* to = at<int16_t>(q_tile) + (r - r0) * run.q_dim;
-        const int16_t* const cos_sin = at<int16_t>(rope_rows) + r * run.head_dim;
         const Converter q = converter(r, step.exponent[2], step.frac);
         const int32_t* mult = multipliers;
         const int32_t* bias = biases;
@@ -134,7 +146,7 @@ void rotate_q(uint32_t r0, uint32_t m) {
             for (uint32_t i = 0; i < run.head_dim; i += 2) {
                 const Pair p =
                     rotate({q(acc[i], mult[i], bias[i]), q(acc[i + 1], mult[i + 1], bias[i + 1])},
-                           cos_sin + i);
+                           turn(r, i));
                 acc[i] = p.x;
                 acc[i + 1] = p.y;
                 largest = max_of(max_of(largest, abs_of(p.x)), abs_of(p.y));
