@@ -130,6 +130,12 @@ class Assembler {
             }
     }
 
+    void check_frac(int32_t frac, const char* what, uint32_t l) {
+        if (frac < 0 && problem_.empty())
+            problem_ =
+                fmt::format("{} of layer {} are larger than the board's integers hold", what, l);
+    }
+
     void prepare(uint32_t layer, const Matrix& gain, std::vector<int32_t>& block) {
         const Scaled s = scale_together(as_doubles(gain));
         step(IMAGE_PREPARE, layer).exponent[0] = s.exponent;
@@ -187,6 +193,7 @@ class Assembler {
         s.exponent[1] = sv.exponent;
         s.exponent[2] = sq.exponent;
         s.frac = frac_for(ranges_.at(Tap::q, l), 32767, most_frac);
+        check_frac(s.frac, "queries", l);
         std::vector<int16_t> kv = k.values;
         kv.insert(kv.end(), v.values.begin(), v.values.end());
         row_units(kv, d_.hidden);
@@ -239,6 +246,7 @@ class Assembler {
         const double largest =
             std::max<double>(ranges_.at(Tap::up, l) * ln2, ranges_.at(Tap::hidden, l));
         s.frac = frac_for(largest, 2147483647.0 / integer_margin, most_frac);
+        check_frac(s.frac, "the FFN's hidden values", l);
 
         // Row (of gate, up) or column (of down) c of the padded hidden layer.
         const auto copy_rows = [&](const QuantizedRows& m, uint32_t first, uint32_t width,
@@ -299,11 +307,7 @@ class Assembler {
         size_t at = h_.rope_offset;
         for (uint32_t p = 0; p < h_.rope_positions; ++p)
             for (uint32_t j = 0; j < half; ++j) {
-                const long double frequency =
-                    std::pow(static_cast<long double>(d_.rope_base),
-                             -2.0L * j / static_cast<long double>(d_.head_dim)) *
-                    static_cast<long double>(d_.rope_frequency_scale);
-                const long double angle = frequency * p;
+                const long double angle = d_.rope_frequency[j] * p;
                 const int16_t pair[] = {
                     static_cast<int16_t>(std::lround(std::cos(angle) * (1 << IMAGE_ROPE_FRAC))),
                     static_cast<int16_t>(std::lround(std::sin(angle) * (1 << IMAGE_ROPE_FRAC)))};

@@ -91,12 +91,10 @@ Result<BufferId> recognise_layer(Flow& flow, const Program& p, int index, Buffer
     const RopeTable& table = p.rope[rope_q->table];
     if (rope_q->table != rope_k->table || table.n_rot != p.attention.head_dim)
         return no("RoPE over a part of a head");
-    if (table.factors != nullptr || table.magnitude != 1.0f)
-        return no("RoPE whose pairs are scaled one by one");
-    if (index > 0 && (table.base != d.rope_base || table.frequency_scale != d.rope_frequency_scale))
-        return no("another RoPE table than layer 0");
-    d.rope_base = table.base;
-    d.rope_frequency_scale = table.frequency_scale;
+    if (table.long_factors != nullptr) return no("RoPE whose factors depend on the context");
+    if (index > 0 && rope_q->table != d.rope_table) return no("another RoPE table than layer 0");
+    if (table.magnitude != 1.0f) return no("RoPE that changes magnitudes");
+    d.rope_table = rope_q->table;
     if (index > 0 && attention->value != d.attention_scale)
         return no("another attention scale than layer 0");
     d.attention_scale = attention->value;
@@ -121,8 +119,6 @@ Result<BufferId> recognise_layer(Flow& flow, const Program& p, int index, Buffer
     if (gate->bias != no_id || up->bias != no_id || down->bias != no_id)
         return no("biases in the FFN");
     const auto weight = [&](WeightId id) { return p.weights[static_cast<size_t>(id)]; };
-    for (const Step* s : {q, k, v, gate, up})
-        if (weight(s->weight).first_row != 0) return no("several matrices in one tensor");
     const uint32_t ffn = weight(gate->weight).n;
     if (index > 0 && ffn != d.ffn) return no("an FFN of another width than layer 0");
     d.ffn = ffn;
@@ -139,7 +135,8 @@ Result<Matrix> read_matrix(const GgufFile& file, const Program& p, WeightId id) 
     const TensorInfo* t = file.find(w.name);
     if (t == nullptr) return fail(ErrorCode::internal, std::string(w.name) + " is gone");
     Matrix m{w.n, w.k, std::vector<float>(static_cast<size_t>(w.n) * w.k)};
-    dequantize(t->type, t->data, m.values.size(), m.values.data());
+    const size_t row_bytes = t->bytes / t->rows();  // several matrices may share a tensor's rows
+    dequantize(t->type, t->data + w.first_row * row_bytes, m.values.size(), m.values.data());
     for (const float v : m.values)
         if (!std::isfinite(v))
             return fail(ErrorCode::bad_file,
@@ -202,6 +199,13 @@ Result<Decoder> read_decoder(const GgufFile& file) {
     RIDGE_ASSIGN(const ModelProgram model, build_program(file));
     Decoder d;
     RIDGE_ASSIGN(const DecoderWeights w, recognise_decoder(model, d));
+    const RopeTable& table = model.program.rope[d.rope_table];
+    for (uint32_t i = 0; i < d.head_dim / 2; ++i)
+        d.rope_frequency.push_back(
+            std::pow(static_cast<long double>(table.base),
+                     -2.0L * i / static_cast<long double>(d.head_dim)) *
+            static_cast<long double>(table.frequency_scale) /
+            static_cast<long double>(table.factors ? table.factors[i] : 1.0));
     const auto read = [&](WeightId id, Matrix& into) -> Status {
         RIDGE_ASSIGN(into, read_matrix(file, model.program, id));
         return {};

@@ -34,8 +34,9 @@ struct DecoderLayer {
 struct Decoder {
     uint32_t layers = 0, hidden = 0, ffn = 0, heads = 0, kv_heads = 0, head_dim = 0;
     uint32_t vocab = 0, context = 0;
-    double rope_base = 0, rope_frequency_scale = 0;
-    float attention_scale = 0;  // scores are q . k times this
+    uint8_t rope_table = 0;                   // of the program
+    std::vector<long double> rope_frequency;  // radians a position, of each pair of a head
+    float attention_scale = 0;                // scores are q . k times this
     float embedding_scale = 1;
     float final_epsilon = 0;
     bool tied = false;                   // the head is the embedding

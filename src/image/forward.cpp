@@ -48,8 +48,7 @@ void rotate(const Decoder& d, Rows& x, uint32_t width) {
     for (size_t at = 0; at < x.size(); at += d.head_dim) {
         const auto position = static_cast<double>(at / width);
         for (uint32_t j = 0; j < half; ++j) {
-            const double angle =
-                position * std::pow(d.rope_base, -2.0 * j / d.head_dim) * d.rope_frequency_scale;
+            const double angle = position * static_cast<double>(d.rope_frequency[j]);
             const auto c = static_cast<float>(std::cos(angle));
             const auto s = static_cast<float>(std::sin(angle));
             const float a = x[at + j], b = x[at + half + j];
