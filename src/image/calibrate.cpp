@@ -10,6 +10,16 @@ namespace ridge::image {
 namespace {
 
 constexpr size_t longest = 128;  // the longest prompt the board takes
+constexpr size_t shortest = 16;
+constexpr size_t most_work = 25'000'000'000;  // multiplications: some seconds of one core
+
+// Tokens of each prompt that count.
+size_t tokens_each(const Decoder& d, size_t prompts) {
+    const size_t weights =
+        size_t{d.layers} * d.hidden * (2 * d.q_width() + 2 * d.kv_width() + 3 * d.ffn) +
+        size_t{d.vocab} * d.hidden;
+    return std::clamp(most_work / (weights * std::max<size_t>(prompts, 1)), shortest, longest);
+}
 
 Ranges empty_ranges(const Decoder& d) {
     Ranges r;
@@ -63,7 +73,6 @@ std::vector<std::vector<int32_t>> prompts_of(const Tokenizer& tokenizer, std::st
         while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
         if (line.empty() || line.front() == '#') continue;
         auto ids = tokenizer.encode(line, true, false);
-        if (ids.size() > longest) ids.resize(longest);
         if (!ids.empty()) prompts.push_back(std::move(ids));
     }
     return prompts;
@@ -72,7 +81,10 @@ std::vector<std::vector<int32_t>> prompts_of(const Tokenizer& tokenizer, std::st
 }  // namespace
 
 Result<Ranges> calibrate(const Decoder& d, const Tokenizer& tokenizer, std::string_view text) {
-    const auto prompts = prompts_of(tokenizer, text);
+    auto prompts = prompts_of(tokenizer, text);
+    const size_t each = tokens_each(d, prompts.size());
+    for (auto& ids : prompts)
+        if (ids.size() > each) ids.resize(each);
     if (prompts.empty())
         return fail(ErrorCode::invalid_argument,
                     "the calibration text holds no prompt; give one a line, as many as you have");

@@ -22,8 +22,9 @@ struct Ranges {
 };
 
 // Prompts are the lines of the text that are not empty and do not begin with '#'; of each the first
-// 128 tokens count. Runs on all cores; the result does not depend on how many there are. Error:
-// invalid_argument where the text holds no prompt.
+// 128 tokens count, fewer (16 at least) where a model is so large that they would take long. Runs
+// on all cores; the result does not depend on how many there are. Error: invalid_argument where the
+// text holds no prompt.
 Result<Ranges> calibrate(const Decoder& d, const Tokenizer& tokenizer, std::string_view text);
 
 }  // namespace ridge::image

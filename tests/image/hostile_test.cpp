@@ -143,7 +143,7 @@ TEST(HostileImage, NoValueLeavesMemory) {
         set(image, at, values[random() % std::size(values)]);
         (sealed_status(image) == PREFILL_OK ? runs : refused) += 1;
     }
-    EXPECT_GT(refused, 100u);
+    EXPECT_GT(refused, 50u);
     EXPECT_GT(runs, 10u);  // scales and unused words
 }
 
