@@ -10,6 +10,7 @@
 #include "cli/bench_cases.hpp"
 #include "cli/common.hpp"
 #include "cli/names.hpp"
+#include "cli/sampling_options.hpp"
 #include "cli/verbs.hpp"
 
 namespace {
@@ -33,6 +34,7 @@ int run_verb(int argc, char** argv) {
     ridge::cli::add_export(app, code);
     ridge::cli::add_manual(app, code);
     ridge::cli::rename_bench_options(argc, argv);
+    ridge::cli::rename_sampling_options(argc, argv);
     if (argc > 1 && argv[1][0] != '-') {
         std::vector<std::string> verbs;
         for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());

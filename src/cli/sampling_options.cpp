@@ -1,8 +1,13 @@
 #include "cli/sampling_options.hpp"
 
+#include <fmt/format.h>
+
+#include <filesystem>
 #include <random>
+#include <string_view>
 
 #include "cli/common.hpp"
+#include "sample/json_schema.hpp"
 
 namespace ridge::cli {
 namespace {
@@ -48,7 +53,52 @@ Result<SamplerOptions> finished(const SamplingArgs& args) {
     return o;
 }
 
+// What --grammar and --json-schema name: the text itself or, where it cannot be one, a file.
+Result<std::string> text_or_file(const std::string& value, bool is_text, const char* what) {
+    if (is_text) return value;
+    std::error_code ignored;
+    if (value == "-" || std::filesystem::exists(value, ignored)) return read_text(value);
+    return fail(ErrorCode::not_found,
+                fmt::format("'{}' is neither {} nor a file that exists", value, what));
+}
+
+// Null where nothing was asked.
+Result<std::shared_ptr<const Grammar>> grammar_of(const SamplingArgs& a) {
+    int given = 0;
+    for (const std::string* s : {&a.grammar, &a.grammar_file, &a.json_schema, &a.json_schema_file})
+        given += s->empty() ? 0 : 1;
+    if (given == 0) return std::shared_ptr<const Grammar>();
+    if (given > 1)
+        return fail(ErrorCode::invalid_argument,
+                    "an answer follows one grammar or one JSON schema, not several");
+    std::string text;
+    if (!a.grammar_file.empty()) {
+        RIDGE_ASSIGN(text, read_text(a.grammar_file));
+    } else if (!a.grammar.empty()) {
+        const bool is_text = a.grammar.find("::=") != std::string::npos;
+        RIDGE_ASSIGN(text, text_or_file(a.grammar, is_text, "a grammar (root ::= ...)"));
+    } else {
+        std::string schema;
+        if (!a.json_schema_file.empty()) {
+            RIDGE_ASSIGN(schema, read_text(a.json_schema_file));
+        } else {
+            const size_t first = a.json_schema.find_first_not_of(" \t\r\n");
+            const bool is_text = first != std::string::npos && a.json_schema[first] == '{';
+            RIDGE_ASSIGN(schema, text_or_file(a.json_schema, is_text || a.json_schema == "true",
+                                              "a JSON schema ({...})"));
+        }
+        RIDGE_ASSIGN(text, json_schema_to_gbnf(schema));
+    }
+    return Grammar::parse(text);
+}
+
 }  // namespace
+
+void rename_sampling_options(int argc, char** argv) {
+    static char schema_file[] = "--json-schema-file";
+    for (int i = 2; i < argc; ++i)
+        if (std::string_view(argv[i]) == "-jf") argv[i] = schema_file;
+}
 
 void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
     constexpr const char* group = "Sampling";
@@ -103,11 +153,21 @@ void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
             },
             "the same by letters: edskypmxt")
         ->group(group);
+    verb.add_option("--grammar", a.grammar, "GBNF that the answer must follow, or a file of it")
+        ->group(group);
+    verb.add_option("--grammar-file", a.grammar_file, "a file of GBNF")->group(group);
+    verb.add_option("-j,--json-schema", a.json_schema,
+                    "JSON schema that the answer must follow, or a file of it")
+        ->group(group);
+    verb.add_option("--json-schema-file", a.json_schema_file, "a file of it (also -jf)")
+        ->group(group);
 }
 
 Result<TokenChooser> make_chooser(const SamplingArgs& args, const Model& model, bool ends) {
     RIDGE_ASSIGN(const SamplerOptions options, finished(args));
-    return TokenChooser::create(options, model.tokenizer(), model.program().vocab, nullptr, ends);
+    RIDGE_ASSIGN(auto grammar, grammar_of(args));
+    return TokenChooser::create(options, model.tokenizer(), model.program().vocab,
+                                std::move(grammar), ends);
 }
 
 }  // namespace ridge::cli

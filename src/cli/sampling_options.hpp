@@ -17,12 +17,17 @@ struct SamplingArgs {
     std::string samplers{}, sampler_letters{};
     std::vector<std::string> logit_bias{}, breakers{};
     bool ordered = false, lettered = false;  // were the two given?
+    // What the answer must follow: at most one of these.
+    std::string grammar{}, grammar_file{}, json_schema{}, json_schema_file{};
 };
+
+// llama.cpp's -jf becomes --json-schema-file, which CLI11 can read.
+void rename_sampling_options(int argc, char** argv);
 
 // Adds them to a verb, with the defaults that `args` has.
 void add_sampling_options(CLI::App& verb, SamplingArgs& args);
 
-// Errors: what an option says is no number, no stage, out of range; each named.
+// Errors: what an option says is no number, no stage, out of range, no grammar; each named.
 Result<TokenChooser> make_chooser(const SamplingArgs& args, const Model& model, bool ends = true);
 
 }  // namespace ridge::cli
