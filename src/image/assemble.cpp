@@ -304,6 +304,10 @@ class Assembler {
     // Angles in long double: 64 bits of mantissa leave 2^-50 at position 4096.
     void rope() {
         const uint32_t half = d_.head_dim / 2;
+        constexpr long double turn = 2 * std::numbers::pi_v<long double>;
+        for (size_t j = 0; j < std::min<size_t>(half, std::size(h_.rope_phase)); ++j)
+            h_.rope_phase[j] = static_cast<uint32_t>(
+                static_cast<uint64_t>(std::llround(std::ldexp(d_.rope_frequency[j] / turn, 32))));
         size_t at = h_.rope_offset;
         for (uint32_t p = 0; p < h_.rope_positions; ++p)
             for (uint32_t j = 0; j < half; ++j) {

@@ -207,6 +207,9 @@ TEST(Export, RotationsAreTheNearestIntegers) {
     const test::ImageReader read(e.image.bytes);
     ASSERT_GE(read.h.rope_positions, 512u);
     const uint32_t half = read.h.head_dim / 2;
+    for (uint32_t j = 0; j < half; ++j)  // turns a position
+        EXPECT_NEAR(read.h.rope_phase[j] / 4294967296.0,
+                    std::pow(10000.0, -2.0 * j / read.h.head_dim) / (2 * std::numbers::pi), 2e-10);
     for (uint32_t p = 0; p < read.h.rope_positions; ++p)
         for (uint32_t j = 0; j < half; ++j) {
             int16_t pair[2];
