@@ -130,7 +130,7 @@ inline int32_t softmax_row(const int32_t* s, int16_t* p, Row& row, int32_t facto
         x[j] = p_of(pieces, d);
         sum += x[j];
     }
-    for (uint32_t j = 0; j < tile_rows; ++j) p[j] = static_cast<int16_t>(x[j]);
+    for (uint32_t j = 0; j < tile_rows; ++j) p[j] = p_operand(x[j]);
     row.sum = mulh(shl(row.sum, 2), correction) + shl(sum, 8);
     return correction;
 }

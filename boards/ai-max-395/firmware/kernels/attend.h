@@ -39,8 +39,12 @@ static inline uint32_t score_shift(uint32_t kv_head) {
 // P for a score in base 2 that is d below the maximum, d >= `lowest`.
 static inline int32_t p_of(const Piece* pieces, int32_t d) {
     const auto whole = static_cast<uint32_t>(8 - (d >> 16));
-    const int32_t p = (exp2_piece(pieces, d) + shl(1, whole - 1)) >> whole;
-    return RIDGE_FW_FAULT == 4 ? p >> 1 : p;
+    return (exp2_piece(pieces, d) + shl(1, whole - 1)) >> whole;
+}
+
+// P as the matrix unit takes it.
+static inline int16_t p_operand(int32_t p) {
+    return static_cast<int16_t>(RIDGE_FW_FAULT == 4 ? p >> 1 : p);
 }
 
 void attend_block_unfused(const Block& b);

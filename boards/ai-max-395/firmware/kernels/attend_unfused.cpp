@@ -51,7 +51,7 @@ void softmax_rows(const Block& b, uint32_t head, uint32_t kv_head, uint32_t slot
     for (uint32_t r = 0; r < b.m; ++r) {
         const int32_t* const x = at<int32_t>(all_scores + r * score_bytes);
         int16_t* const p = at<int16_t>(all_p + r * p_bytes);
-        for (uint32_t j = 0; j < slots; ++j) p[j] = static_cast<int16_t>(x[j]);
+        for (uint32_t j = 0; j < slots; ++j) p[j] = p_operand(x[j]);
     }
 }
 
