@@ -183,21 +183,49 @@ RIDGE_API ridge_status ridge_state_load(ridge_context* context, uint32_t sequenc
 /* --- samplers ----------------------------------------------------------------------------------
  */
 
+typedef struct ridge_token_bias {
+    int32_t token;
+    float bias; /* added to the logit; -INFINITY: never */
+} ridge_token_bias;
+
+/* The stages run in llama.cpp's default order; docs/sampling.md says what each does. */
 typedef struct ridge_sampler_params {
     size_t size;
     float temperature; /* 0: greedy */
     float top_p, min_p;
-    uint32_t top_k;
+    int32_t top_k;
     uint64_t seed;
+    float top_n_sigma, typical_p, xtc_probability, xtc_threshold;
+    float dynatemp_range, dynatemp_exponent;
+    int32_t penalty_last_n;
+    float repeat_penalty, frequency_penalty, presence_penalty;
+    float dry_multiplier, dry_base;
+    int32_t dry_allowed_length, dry_penalty_last_n;
+    int32_t mirostat; /* 0 or 2 */
+    float mirostat_tau, mirostat_eta;
+    const ridge_token_bias* bias; /* null: none */
+    size_t n_bias;
+    const char* grammar;     /* GBNF that the answer must follow; null: none */
+    const char* json_schema; /* or a JSON schema; not both */
 } ridge_sampler_params;
+
+#define RIDGE_SAMPLE_DONE (-1000)
 
 RIDGE_API void ridge_sampler_defaults(ridge_sampler_params* params); /* llama.cpp's */
 RIDGE_API ridge_status ridge_sampler_create(const ridge_model* model,
                                             const ridge_sampler_params* params,
                                             ridge_sampler** sampler);
 RIDGE_API void ridge_sampler_free(ridge_sampler* sampler);
-/* The next token from logits (as many as the model's vocabulary), or minus a status. */
+/* The penalties take a prompt into account; a grammar is for the answer alone. */
+RIDGE_API void ridge_sampler_prompt(ridge_sampler* sampler, const int32_t* tokens, size_t n);
+/* The next token from logits (as many as the model's vocabulary), already taken into account; or
+ * minus a status: RIDGE_INVALID_ARGUMENT where grammar and biases leave no token.
+ * RIDGE_SAMPLE_DONE: the grammar's text is complete and the vocabulary has no token to say so. */
 RIDGE_API int32_t ridge_sample(ridge_sampler* sampler, const float* logits);
+/* Natural logarithms of softmax(logits): of the n best tokens, best first, and of `token`. */
+RIDGE_API ridge_status ridge_log_probabilities(const ridge_model* model, const float* logits,
+                                               int32_t token, float* of_token, int32_t* best,
+                                               float* of_best, size_t n);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@
 
 #include "ridge/ridge.h"
 #include "runtime/model.hpp"
-#include "sample/sampler.hpp"
+#include "sample/chooser.hpp"
 
 struct ridge_model {
     std::unique_ptr<ridge::Model> model;
@@ -30,7 +30,7 @@ struct ridge_context {
 };
 
 struct ridge_sampler {
-    ridge::Sampler sampler;
+    ridge::TokenChooser chooser;
     uint32_t vocabulary;
 };
 

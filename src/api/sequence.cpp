@@ -1,4 +1,4 @@
-// Sequences and their states; samplers.
+// Sequences and their states.
 #include "api/api.hpp"
 
 using namespace ridge;
@@ -61,50 +61,6 @@ ridge_status ridge_state_load(ridge_context* context, uint32_t sequence, const v
             return fail(ErrorCode::invalid_argument, "ridge_state_load needs the state's bytes");
         return context->context->load(sequence, {static_cast<const uint8_t*>(bytes), n});
     });
-}
-
-void ridge_sampler_defaults(ridge_sampler_params* params) {
-    if (params == nullptr) return;
-    const SamplerOptions defaults;
-    *params = {};
-    params->size = sizeof *params;
-    params->temperature = defaults.temperature;
-    params->top_p = defaults.top_p;
-    params->min_p = defaults.min_p;
-    params->top_k = defaults.top_k;
-    params->seed = defaults.seed;
-}
-
-ridge_status ridge_sampler_create(const ridge_model* model, const ridge_sampler_params* given,
-                                  ridge_sampler** sampler) {
-    return guard([&]() -> Status {
-        if (model == nullptr || sampler == nullptr)
-            return fail(ErrorCode::invalid_argument,
-                        "ridge_sampler_create needs a model and a place");
-        ridge_sampler_params p;
-        ridge_sampler_defaults(&p);
-        RIDGE_TRY(take_params(given, p));
-        SamplerOptions o;
-        o.temperature = p.temperature;
-        o.top_k = p.top_k;
-        o.top_p = p.top_p;
-        o.min_p = p.min_p;
-        o.seed = p.seed;
-        const uint32_t vocabulary = model->model->program().vocab;
-        RIDGE_ASSIGN(Sampler made, Sampler::create(o, vocabulary));
-        *sampler = new ridge_sampler{std::move(made), vocabulary};
-        return {};
-    });
-}
-
-void ridge_sampler_free(ridge_sampler* sampler) {
-    delete sampler;
-}
-
-int32_t ridge_sample(ridge_sampler* sampler, const float* logits) {
-    if (sampler == nullptr || logits == nullptr)
-        return -invalid("ridge_sample needs a sampler and logits");
-    return sampler->sampler.sample({logits, sampler->vocabulary});
 }
 
 }  // extern "C"

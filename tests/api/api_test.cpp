@@ -292,5 +292,56 @@ TEST_F(Api, GreedySamplingIsTheLargestLogit) {
     EXPECT_THROW(ridge_cpp::make_sampler(m.get(), &p), ridge_cpp::Error);
 }
 
+TEST_F(Api, AnswersFollowAGrammar) {
+    const auto m = open(story_model);
+    const auto c = context(m.get());
+    const auto ids = ridge_cpp::tokenize(m.get(), "Once upon a time");
+    ASSERT_GE(ridge_prompt(c.get(), 0, ids.data(), ids.size()), 0);
+    ridge_sampler_params p;
+    ridge_sampler_defaults(&p);
+    p.temperature = 0;
+    p.grammar = "root ::= \"yes\" | \"no\"";
+    const auto s = ridge_cpp::make_sampler(m.get(), &p);
+    std::string answer;
+    for (int i = 0; i < 16; ++i) {
+        const int32_t id = ridge_sample(s.get(), ridge_logits(c.get(), -1));
+        if (id == RIDGE_SAMPLE_DONE || (id >= 0 && ridge_token_is_end(m.get(), id))) break;
+        ASSERT_GE(id, 0) << ridge_error();
+        size_t n = 0;
+        const char* const text = ridge_token_bytes(m.get(), id, &n);
+        answer.append(text, n);
+        const ridge_token t{0, -1, id, 1};
+        ASSERT_EQ(ridge_decode(c.get(), &t, 1), RIDGE_OK);
+    }
+    EXPECT_TRUE(answer == "yes" || answer == "no") << answer;
+    p.grammar = "root ::= (";
+    ridge_sampler* bad = nullptr;
+    EXPECT_NE(ridge_sampler_create(m.get(), &p, &bad), RIDGE_OK);
+    EXPECT_EQ(bad, nullptr);
+}
+
+TEST_F(Api, LogProbabilitiesSumToOne) {
+    const auto m = open(story_model);
+    const auto c = context(m.get());
+    const auto l = next_logits(c.get(), m.get(), 0, 5);
+    const size_t n = l.size();
+    std::vector<int32_t> best(n);
+    std::vector<float> of_best(n);
+    float one = 0;
+    ASSERT_EQ(ridge_log_probabilities(m.get(), l.data(), 9, &one, best.data(), of_best.data(), n),
+              RIDGE_OK);
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i) {
+        sum += std::exp(static_cast<double>(of_best[i]));
+        if (i > 0) {
+            EXPECT_GE(l[static_cast<size_t>(best[i - 1])], l[static_cast<size_t>(best[i])]);
+        }
+        if (best[i] == 9) {
+            EXPECT_EQ(of_best[i], one);
+        }
+    }
+    EXPECT_NEAR(sum, 1.0, 1e-4);
+}
+
 }  // namespace
 }  // namespace ridge
