@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the firmware: build.sh OUT.elf [-Dname=value ...]. RIDGE_SOURCE_DIR: the repository (default:
+# Builds the firmware: build.sh OUT.elf [-Dname=value ...]; the library without main: OUT.a. RIDGE_SOURCE_DIR: the repository (default:
 # where this script lies), RISCV_CXX: the compiler. Flags are those of the report, with what bare metal
 # needs (docs/boards/ai-max-395.md). The objects lie beside OUT.elf until it is linked.
 set -eu
-[ $# -ge 1 ] || { echo "usage: build.sh OUT.elf [-Dname=value ...]" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: build.sh OUT.elf|OUT.a [-Dname=value ...]" >&2; exit 2; }
 out=$1
 shift
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ objects=$out.objects
 rm -rf "$objects"
 mkdir -p "$objects"
 list=
-for source in start.S main.cpp prefill.cpp image_check.cpp port_soc.cpp memory_functions.cpp \
+for source in start.S traps.S main.cpp prefill.cpp image_check.cpp port_soc.cpp memory_functions.cpp \
     kernels/embed.cpp kernels/ring.cpp kernels/prepare.cpp kernels/qkv.cpp kernels/attend.cpp \
     kernels/attend_unfused.cpp \
     kernels/out.cpp kernels/ffn.cpp kernels/head.cpp; do
@@ -28,6 +28,15 @@ for source in start.S main.cpp prefill.cpp image_check.cpp port_soc.cpp memory_f
     esac
     list="$list $object"
 done
+case $out in
+    *.a)
+        rm -f "$out" "$objects/main.cpp.o" "$objects/start.S.o"
+        $cxx $machine -nostdlib -r "$objects"/*.o -o "$objects/prefill.o"
+        "${cxx%g++}gcc-ar" rcs "$out" "$objects/prefill.o"
+        rm -rf "$objects"
+        exit 0
+        ;;
+esac
 $cxx $machine -nostdlib -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings \
     -Wl,--no-warn-rwx-segments -T "$here/soc.ld" $list -lgcc -o "$out"
 rm -rf "$objects"

@@ -125,7 +125,11 @@ struct ImageStep {
      * down}; head {head}. */
     int32_t exponent[3];
     uint8_t shift[16]; /* attend: score_shift per KV head (0 to 12); else zero */
-    uint32_t reserved[4];
+    /* prepare: rows as 12-bit numbers at a scale fixed by calibration, aq = a * static_mant *
+     * 2^-static_exp (2047 over the largest |a| seen; static_mant in [2^30, 2^31)). Read by
+     * RIDGE_FW_STATIC_SCALES alone; zeros where the exporter gives none. */
+    int32_t static_mant, static_exp;
+    uint32_t reserved[2];
 };
 
 /* WEIGHT UNITS. Each is a block of rows of int16[rows][depth], contiguous, at most 8,192 bytes (a

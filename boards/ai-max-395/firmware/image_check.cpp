@@ -157,7 +157,9 @@ int32_t check_program(const ImageHeader& h, const ImageStep* steps, const ImageU
         take_step(h, kind, check);
         const bool has_units = check.next() != first;
         if (s.kind != kind || s.layer != layer || (has_units && !check.matches(s, first)) ||
-            (!has_units && s.units != 0) || !within(s.frac, 0, 30))
+            (!has_units && s.units != 0) || !within(s.frac, 0, 30) ||
+            (s.static_mant != 0 && s.static_mant < 1 << 30) ||
+            !within(s.static_exp, -exponent_limit, exponent_limit))
             return PREFILL_BAD_PROGRAM;
         for (int32_t e : s.exponent)
             if (!within(e, -exponent_limit, exponent_limit)) return PREFILL_BAD_PROGRAM;

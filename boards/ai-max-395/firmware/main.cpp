@@ -3,17 +3,7 @@
 #include "boards/ai-max-395/firmware/image.h"
 #include "boards/ai-max-395/firmware/prefill.h"
 
-extern "C" {
-uint32_t tick_period;  // of the timer's interrupt, in microseconds; start.S
-
-void timer_tick() {
-    volatile uint32_t* const compare = reinterpret_cast<volatile uint32_t*>(CLINT_MTIMECMP(0));
-    const uint64_t next = (static_cast<uint64_t>(compare[1]) << 32 | compare[0]) + tick_period;
-    compare[1] = 0xffffffffu;  // no interrupt in between
-    compare[0] = static_cast<uint32_t>(next);
-    compare[1] = static_cast<uint32_t>(next >> 32);
-}
-}
+extern "C" uint32_t tick_period;  // in microseconds; traps.S and timer_tick() add it
 
 namespace {
 

@@ -65,9 +65,14 @@
 #ifndef RIDGE_FW_RELOAD_K
 #define RIDGE_FW_RELOAD_K 0
 #endif
-// Activations with the fixed step 1/16 (Q12.4) instead of a scale a row; weights as in the image.
+// Rows behind a norm with the fixed step 1/16 (Q12.4) instead of a scale a row. Weights are as in
+// the image (one scale a matrix is the exporter's choice).
 #ifndef RIDGE_FW_Q12_4
 #define RIDGE_FW_Q12_4 0
+#endif
+// The same rows at scales that calibration fixed (image: static_mant).
+#ifndef RIDGE_FW_STATIC_SCALES
+#define RIDGE_FW_STATIC_SCALES 0
 #endif
 
 // Marks for the simulator inside of stages: softmax, rotation (their bytes then do not count for
@@ -90,6 +95,3 @@
 #ifndef RIDGE_FW_SKIP_WAIT
 #define RIDGE_FW_SKIP_WAIT 0
 #endif
-
-// Not here: static scales for activations and one scale a matrix (the image has one a row and none
-// for activations; tests/boards measures both with the float model).

@@ -1,17 +1,29 @@
-// The port of the chip. Hart 0 computes and pushes launches into a queue; hart 1 (feeder) keeps the
-// matrix unit and DMA channel 0 busy: it starts the next launch, whose registers it has set while
-// the one before ran, and fetches the next unit of weights into the slot that became free. Channel
-// 1 is hart 0's.
+// The port of the chip. Hart 0 computes and pushes launches into a queue; hart 1 (prefill_feeder)
+// keeps the matrix unit and DMA channel 0 busy: it starts the next launch, whose registers it has
+// set while the one before ran, and fetches the next unit of weights into the slot that became
+// free. Channel 1 is hart 0's.
 //
 // A wait asks hart 1 and sleeps (wfi) until it answers, even where the launch is long done: so
 // waits execute the same instructions whatever the timing. The answer is a software interrupt whose
-// handler goes on behind the sleep (start.S), so nothing is masked while hart 0 waits.
+// handler goes on behind the sleep (traps.S), so nothing is masked while hart 0 waits.
 //
 // With RIDGE_FW_DOUBLE_BUFFER=0 hart 0 does all of it, one thing after the other.
 #include "boards/ai-max-395/firmware/mau_reference.h"
 #include "boards/ai-max-395/firmware/port.h"
 
-extern "C" void wait_line(uint32_t lines);  // start.S
+extern "C" {
+void wait_line(uint32_t lines);  // traps.S
+uint32_t tick_period;            // of the timer's interrupt, in ticks of mtime
+
+// The general handler's part of a tick.
+void timer_tick() {
+    auto* const compare = reinterpret_cast<volatile uint32_t*>(CLINT_MTIMECMP(0));
+    const uint64_t next = (static_cast<uint64_t>(compare[1]) << 32 | compare[0]) + tick_period;
+    compare[1] = 0xffffffffu;  // no interrupt in between
+    compare[0] = static_cast<uint32_t>(next);
+    compare[1] = static_cast<uint32_t>(next >> 32);
+}
+}
 
 namespace ridge::fw {
 
@@ -184,7 +196,7 @@ inline void answer() {
 
 }  // namespace
 
-extern "C" [[noreturn]] void feeder() {
+extern "C" [[noreturn]] void prefill_feeder() {
     reg(PLIC_BASE + PLIC_ENABLE(1)) = 1u << PLIC_SOURCE_MAU | 1u << PLIC_SOURCE_DMA0;
     feed.exhausted = true;
     __asm__ volatile("csrw mie, %0" ::"r"(mie_software | mie_external));

@@ -25,6 +25,9 @@ int32_t prefill_status(void);
 void decode_step(int32_t token, float* logits_out);
 /* Cycles from entry to return of the last prefill_run or decode_step. */
 uint64_t prefill_cycles(void);
+/* What hart 1 does, for ever: enter with a stack and interrupts masked before the first
+ * prefill_run. */
+void prefill_feeder(void);
 /* Cycles of the longest time interrupts were masked and the hart awake, since prefill_init. */
 uint32_t prefill_longest_mask(void);
 

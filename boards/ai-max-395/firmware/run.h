@@ -18,7 +18,7 @@ struct Run {
     uint32_t dim, layers, heads, kv_heads, head_dim, q_dim, kv_dim, hidden, vocab, vocab_used;
     uint32_t chunk_rows, rope_positions;
     int32_t residual_frac, embedding_frac, eps_mant, eps_exp;
-    uint32_t inverse_dim;                                                   // 2^32 / dim
+    uint32_t inverse_dim;    // 2^32 / dim
     const uint32_t* phases;  // ImageHeader::rope_phase
     uint32_t embedding, rope, constants, constants_a, constants_b, head_b;  // offsets, bytes
     uint32_t unit_rows, tile_units;

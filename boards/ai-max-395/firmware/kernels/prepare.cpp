@@ -67,14 +67,17 @@ void normalize_row(uint32_t r, uint32_t any, const int32_t* gain, int32_t expone
     const int32_t k = leading_zeros(mean | 1u) & ~1;
     const uint32_t root = reciprocal_root((mean | 1u) << static_cast<uint32_t>(k));
     const auto vz = static_cast<uint32_t>(v.zeros);
-    if (RIDGE_FW_Q12_4) {
+    if (RIDGE_FW_Q12_4 || RIDGE_FW_STATIC_SCALES) {
+        const int32_t mant = RIDGE_FW_Q12_4 ? 1 << 30 : run.step.static_mant;  // 16 = 2^30 2^-26
+        const int32_t exp = RIDGE_FW_Q12_4 ? 26 : run.step.static_exp;
         const auto half_root = static_cast<int32_t>(root >> 1);
-        const Shift sixteenths = shift_by(exponent + v.zeros - k / 2 - 4);
+        const Shift steps = shift_by(exp + exponent + v.zeros - k / 2 - 32);
         for (uint32_t i = 0; i < run.dim; ++i) {
-            const int32_t y = shl(mulh(shl(x[i], z), gain[i]), vz);
-            to[i] = static_cast<int16_t>(clamp_to(sixteenths(mulh(y, half_root)), 2047));
+            const int32_t y = mulh(shl(mulh(shl(x[i], z), gain[i]), vz), half_root);
+            to[i] = static_cast<int16_t>(clamp_to(steps(mulh(y, mant)), 2047));
         }
-        run.scale[r] = {1 << 30, 34};
+        run.scale[r] = {static_cast<int32_t>(reciprocal<3>(static_cast<uint32_t>(mant)) >> 1),
+                        60 - exp};
         return;
     }
     const int32_t factor = round_factor(v.mantissa) >> (RIDGE_FW_FAULT == 2 ? 1 : 0);

@@ -86,7 +86,7 @@ int32_t argmax(const std::vector<T>& x) {
     return static_cast<int32_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-TEST(Firmware, RefusesWrongCallsAndWritesNothing) {
+TEST(FirmwareCalls, RefusesWrongCallsAndWritesNothing) {
     const test::TempDir dir;
     Chip chip(stories(dir));
     std::vector<int32_t> ids(129, 5);
@@ -143,7 +143,7 @@ TEST(Firmware, RefusesWrongCallsAndWritesNothing) {
 
 // A token's logits do not depend on how the tokens before came: in one prefill, in chunks of it, or
 // one by one.
-TEST(Firmware, DecodeContinuesPrefillBitForBit) {
+TEST(FirmwareCalls, DecodeContinuesPrefillBitForBit) {
     const test::TempDir dir;
     Chip chip(stories(dir));
     std::vector<int32_t> ids(70);
@@ -163,7 +163,7 @@ TEST(Firmware, DecodeContinuesPrefillBitForBit) {
 // llama2.c's published greedy text is what the oracle tells (oracle_test.cpp); the chip tells the
 // same as long as its ring holds the whole of it, and beyond that as an oracle that sees 128
 // positions.
-TEST(Firmware, TellsTheStoryAndForgetsItsBeginning) {
+TEST(FirmwareCalls, TellsTheStoryAndForgetsItsBeginning) {
     const test::TempDir dir;
     const std::string path = stories(dir);
     Chip chip(path, shipped_calibration());
@@ -203,7 +203,7 @@ TEST(Firmware, TellsTheStoryAndForgetsItsBeginning) {
     EXPECT_GT(difference, 1.0);
 }
 
-TEST(Firmware, EndsWhereTheRopeTableEnds) {
+TEST(FirmwareCalls, EndsWhereTheRopeTableEnds) {
     const test::TempDir dir;
     ShapeConfig config;
     config.context_length = 160;
@@ -229,7 +229,7 @@ double relative_error(const T& want, const std::vector<float>& got) {
     return std::sqrt(difference / all);
 }
 
-TEST(Firmware, OtherShapesFollowTheOracle) {
+TEST(FirmwareCalls, OtherShapesFollowTheOracle) {
     struct Case {
         const char* what;
         uint32_t dim, heads, kv_heads, head_dim, hidden, layers;
@@ -262,7 +262,7 @@ TEST(Firmware, OtherShapesFollowTheOracle) {
 
 // Biases at Q, K and V, pairs (j, j + half), another RoPE base: logits that transformers computed
 // in float32 (tests/data/goldens/README.md).
-TEST(Firmware, Qwen2IsWhatTransformersComputes) {
+TEST(FirmwareCalls, Qwen2IsWhatTransformersComputes) {
     const test::TempDir dir;
     const ShapeConfig config = test::golden_config("qwen2-gqa");
     Chip chip(test::write_model(dir, config));
