@@ -35,6 +35,7 @@ void GrammarMatcher::begin_tables() {
     stack_index_.clear();
     tables_.clear();
     masks_.clear();
+    runs_.clear();
     todo_.clear();
     found_.clear();
     seen_.clear();
@@ -46,7 +47,7 @@ void GrammarMatcher::begin_tables() {
 size_t GrammarMatcher::bytes_used() const {
     return items_.size() * sizeof(Item) + configs_.size() * (sizeof(Config) + 48) +
            stacks_.size() * (sizeof(Stack) + 48) + parents_.size() * 4 + tables_.size() * 1024 +
-           masks_.size() * (trie_->size() / 8 + 32);
+           runs_.size() * sizeof(Run) + masks_.size() * (trie_->size() / 8 + 32);
 }
 
 Status GrammarMatcher::overflow() const {
@@ -175,7 +176,7 @@ uint32_t GrammarMatcher::intern_config(bool accepting) {
         if (id == kDead) {
             id = static_cast<uint32_t>(configs_.size());
             configs_.push_back({static_cast<uint32_t>(items_.size()),
-                                static_cast<uint32_t>(found_.size()), accepting, kUnknown,
+                                static_cast<uint32_t>(found_.size()), accepting, kUnknown, kUnknown,
                                 kUnknown});
             items_.insert(items_.end(), found_.begin(), found_.end());
             config_index_.emplace(hash, id);
@@ -275,15 +276,35 @@ void GrammarMatcher::reset() {
     closed_ = false;
 }
 
-// The bytes that lead from this configuration to itself, such as letters inside a string.
-const std::array<uint64_t, 4>& GrammarMatcher::own_bytes(uint32_t config) {
-    if (own_config_ == config) return own_bytes_;
-    own_config_ = config;
-    own_bytes_ = {};
-    for (size_t byte = 0; byte < 256; ++byte)
-        if (step(config, static_cast<uint8_t>(byte)) == config)
-            own_bytes_[byte / 64] |= uint64_t{1} << (byte % 64);
-    return own_bytes_;
+const GrammarMatcher::Run& GrammarMatcher::run_of(uint32_t config) {
+    if (configs_[config].run == kUnknown) {
+        Run run;
+        size_t lead = 0;  // votes that the candidate is ahead (Boyer and Moore 1991)
+        for (size_t byte = 0; byte < 256; ++byte) {
+            const uint32_t next = step(config, static_cast<uint8_t>(byte));
+            if (next == kDead) continue;
+            if (lead == 0) run.next = next;
+            lead = next == run.next ? lead + 1 : lead - 1;
+        }
+        for (size_t byte = 0; byte < 256 && run.next != kDead; ++byte)
+            if (step(config, static_cast<uint8_t>(byte)) == run.next)
+                run.bytes[byte / 64] |= uint64_t{1} << (byte % 64);
+        configs_[config].run = static_cast<uint32_t>(runs_.size());
+        runs_.push_back(run);
+    }
+    return runs_[configs_[config].run];
+}
+
+// Is every text allowed that has these bytes and at most this length?
+bool GrammarMatcher::takes_all(uint32_t config, const TokenTrie::Below& below) {
+    for (uint32_t i = 0; i < below.height; ++i) {
+        const Run& run = run_of(config);
+        for (size_t word = 0; word < 4; ++word)
+            if ((below.bytes[word] & ~run.bytes[word]) != 0) return false;
+        if (run.next == config) return true;
+        config = run.next;
+    }
+    return true;
 }
 
 bool GrammarMatcher::walk(std::vector<uint64_t>& bits) {
@@ -293,7 +314,6 @@ bool GrammarMatcher::walk(std::vector<uint64_t>& bits) {
         for (uint32_t k = from; k < to; ++k) bits[order[k] / 64] |= uint64_t{1} << (order[k] % 64);
     };
     path_[0] = current_;
-    own_config_ = kDead;
     for (size_t i = 0; i < nodes.size();) {
         const TokenTrie::Node& n = nodes[i];
         const uint32_t before = path_[n.depth - 1];
@@ -303,17 +323,13 @@ bool GrammarMatcher::walk(std::vector<uint64_t>& bits) {
             i = n.end;
             continue;
         }
-        if (const uint32_t set = trie_->byte_set_of(i); next == before && set != 0) {
-            const auto& own = own_bytes(before);
-            if (overflow_) return false;
-            const auto& below = trie_->byte_set(set);
-            if ((below[0] & ~own[0]) == 0 && (below[1] & ~own[1]) == 0 &&
-                (below[2] & ~own[2]) == 0 && (below[3] & ~own[3]) == 0) {
-                allow(trie_->tokens_begin(i), trie_->tokens_begin(n.end));
-                i = n.end;
-                continue;
-            }
+        if (const TokenTrie::Below* below = trie_->below(i);
+            below != nullptr && takes_all(next, *below) && !overflow_) {
+            allow(trie_->tokens_begin(i), trie_->tokens_begin(n.end));
+            i = n.end;
+            continue;
         }
+        if (overflow_) return false;
         path_[n.depth] = next;
         allow(trie_->tokens_begin(i), trie_->tokens_end(i));
         ++i;

@@ -63,6 +63,13 @@ class GrammarMatcher {
         bool accepting = false;
         uint32_t table = kUnknown;  // of its 256 successors
         uint32_t mask = kUnknown;
+        uint32_t run = kUnknown;
+    };
+    // The bytes that lead from a configuration to the one that most bytes lead to: a letter inside
+    // a string leads back to it, or to one that has a letter less to go.
+    struct Run {
+        std::array<uint64_t, 4> bytes{};
+        uint32_t next = kDead;
     };
     struct Fresh {
         uint32_t state = 0;
@@ -79,7 +86,8 @@ class GrammarMatcher {
     void rebuild();  // keeps what the current configuration needs
     size_t bytes_used() const;
     bool walk(std::vector<uint64_t>& bits);
-    const std::array<uint64_t, 4>& own_bytes(uint32_t config);
+    const Run& run_of(uint32_t config);
+    bool takes_all(uint32_t config, const TokenTrie::Below& below);
     Status overflow() const;
 
     std::shared_ptr<const Grammar> grammar_;
@@ -91,6 +99,7 @@ class GrammarMatcher {
     std::unordered_multimap<uint64_t, uint32_t> config_index_, stack_index_;
     std::vector<std::array<uint32_t, 256>> tables_;
     std::vector<std::vector<uint64_t>> masks_;
+    std::vector<Run> runs_;
     uint32_t current_ = 0, start_ = 0;
     bool closed_ = false, overflow_ = false;
 
@@ -102,8 +111,6 @@ class GrammarMatcher {
     std::unordered_map<uint32_t, uint32_t> fresh_of_;
     bool accepting_ = false;
     std::vector<uint32_t> path_;  // of walk()
-    uint32_t own_config_ = kDead;
-    std::array<uint64_t, 4> own_bytes_{};
     std::vector<uint64_t> closed_mask_;
 };
 

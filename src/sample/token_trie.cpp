@@ -1,6 +1,7 @@
 #include "sample/token_trie.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ridge {
 
@@ -66,27 +67,27 @@ void TokenTrie::build(std::span<const std::string_view> tokens) {
     }
     for (const uint32_t node : open) nodes_[node].end = static_cast<uint32_t>(nodes_.size());
     nodes_.push_back({0, 0, static_cast<uint32_t>(order_.size()), 0});
-    find_byte_sets();
+    describe_subtrees();
 }
 
-void TokenTrie::find_byte_sets() {
-    constexpr uint32_t large = 32;
-    set_of_.assign(nodes_.size(), 0);
-    sets_.emplace_back();
-    // From the back: a node's set is its byte and the sets of what is below.
-    std::vector<std::array<uint64_t, 4>> at_depth(longest_ + 2);
+void TokenTrie::describe_subtrees() {
+    constexpr uint32_t large = 32;  // nodes
+    below_of_.assign(nodes_.size(), 0);
+    below_.emplace_back();
+    // From the back, so that what lies below a node was met before it: collected by depth until the
+    // node above takes it.
+    std::vector<Below> collected(longest_ + 2);
     for (size_t i = nodes_.size() - 1; i-- > 0;) {
         const Node& n = nodes_[i];
-        auto& own = at_depth[n.depth];
-        auto below = at_depth[n.depth + 1];
-        if (n.end == i + 1) below = {};
-        at_depth[n.depth + 1] = {};
-        below[n.byte / 64] |= uint64_t{1} << (n.byte % 64);
+        const Below own = std::exchange(collected[n.depth + 1], {});
         if (n.end - i >= large) {
-            set_of_[i] = static_cast<uint32_t>(sets_.size());
-            sets_.push_back(below);
+            below_of_[i] = static_cast<uint32_t>(below_.size());
+            below_.push_back(own);
         }
-        for (size_t k = 0; k < 4; ++k) own[k] |= below[k];
+        Below& above = collected[n.depth];
+        for (size_t k = 0; k < 4; ++k) above.bytes[k] |= own.bytes[k];
+        above.bytes[n.byte / 64] |= uint64_t{1} << (n.byte % 64);
+        above.height = std::max(above.height, own.height + 1);
     }
 }
 

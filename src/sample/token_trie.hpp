@@ -41,22 +41,27 @@ class TokenTrie {
     std::span<const int32_t> ends() const { return ends_; }
     bool is_end(int32_t id) const;
 
-    // The bytes that occur below node i and at it, as 256 bits; only for large subtrees (those
-    // with a non-zero index).
-    uint32_t byte_set_of(size_t i) const { return set_of_[i]; }
-    const std::array<uint64_t, 4>& byte_set(uint32_t index) const { return sets_[index]; }
+    // What lies below a node, for large subtrees alone: the bytes that occur, as 256 bits, and how
+    // many follow one another at most. Null for small ones.
+    struct Below {
+        std::array<uint64_t, 4> bytes{};
+        uint32_t height = 0;
+    };
+    const Below* below(size_t i) const {
+        return below_of_[i] == 0 ? nullptr : &below_[below_of_[i]];
+    }
 
   private:
     void build(std::span<const std::string_view> tokens);
-    void find_byte_sets();
+    void describe_subtrees();
 
     std::vector<Node> nodes_;
     std::vector<uint32_t> order_;
     std::vector<char> text_;
     std::vector<uint32_t> begin_;  // of each token's bytes; one more at the end
     std::vector<int32_t> ends_;    // sorted
-    std::vector<uint32_t> set_of_;
-    std::vector<std::array<uint64_t, 4>> sets_;
+    std::vector<uint32_t> below_of_;
+    std::vector<Below> below_;
     uint32_t longest_ = 0;
     size_t size_ = 0;
 };

@@ -28,7 +28,7 @@ import docs_markers  # noqa: E402
 import docs_quality  # noqa: E402
 
 DOCUMENTS = ["README.md", "CHANGELOG.md", "docs/architecture.md", "docs/models.md", "docs/numerics.md",
-             "docs/performance.md"]
+             "docs/performance.md", "docs/sampling.md"]
 CODE_FOLDERS = ("src", "tests", "tools", "cmake", "fuzz")
 CODE_SUFFIXES = (".hpp", ".cpp", ".inc", ".py", ".cmake", ".txt", ".sh")
 PATH = re.compile(r"^[\w.*{}<>-]*/[\w./*{}<>-]*$|^[\w-]+\.(py|md|cpp|hpp|inc|txt|svg|cmake|json)$")
