@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cmath>
 #include <filesystem>
-#include <memory>
-#include <mutex>
 #include <optional>
 
 #include "format/dequantize.hpp"
@@ -14,6 +11,7 @@
 #include "format/gguf_writer.hpp"
 #include "format/imatrix.hpp"
 #include "format/quantize_fit.hpp"
+#include "format/row_meter.hpp"
 
 namespace ridge {
 
@@ -80,30 +78,8 @@ Result<Job> prepare(const std::string& in, const QuantizeOptions& options) {
     return job;
 }
 
-// Shares of the work as rows get done, and the wish to stop.
-class Meter {
-  public:
-    Meter(uint64_t total, const std::function<bool(double)>& progress)
-        : total_(total), progress_(progress) {}
-    Status add(uint64_t weights) {
-        const uint64_t done = done_ += weights;
-        if (!progress_) return {};
-        if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock())
-            if (!progress_(static_cast<double>(done) / static_cast<double>(total_))) stop_ = true;
-        if (stop_) return fail(ErrorCode::cancelled, "Stopped; nothing was written.");
-        return {};
-    }
-
-  private:
-    const uint64_t total_;
-    const std::function<bool(double)>& progress_;
-    std::atomic<uint64_t> done_{0};
-    std::atomic<bool> stop_{false};
-    std::mutex mutex_;
-};
-
 GgufWriter::RowSource rows_of(const GgufFile& file, const PlannedTensor& t, const float* importance,
-                              Meter& meter) {
+                              RowMeter& meter) {
     return [&file, &from = *t.from, type = t.type, importance, &meter](
                uint64_t first, uint64_t count, uint8_t* to) -> Status {
         const uint64_t k = from.dims[0];
@@ -153,7 +129,7 @@ Result<QuantizeReport> quantize_model(const std::string& in, const std::string& 
     }
     writer.set("general.file_type", job.target.file_type);
     if (is_quantized(job.target.type)) writer.set("general.quantization_version", uint32_t{2});
-    Meter meter(job.report.weights, options.progress);
+    RowMeter meter(job.report.weights, options.progress);
     for (const PlannedTensor& t : job.plan) {
         RIDGE_ASSIGN(const float* importance, importance_of(job, *t.from));
         RIDGE_TRY(writer.add_tensor(t.from->name, t.type,
