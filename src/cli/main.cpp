@@ -30,6 +30,7 @@ int run_verb(int argc, char** argv) {
     ridge::cli::add_quantize(app, code);
     ridge::cli::add_convert(app, code);
     ridge::cli::add_pull(app, code);
+    ridge::cli::add_embed(app, code);
     ridge::cli::add_bench(app, code);
     ridge::cli::add_inspect(app, code);
     ridge::cli::add_sim(app, code);

@@ -11,6 +11,7 @@ void add_perplexity(CLI::App& app, int& code);
 void add_quantize(CLI::App& app, int& code);
 void add_convert(CLI::App& app, int& code);
 void add_pull(CLI::App& app, int& code);
+void add_embed(CLI::App& app, int& code);
 void add_bench(CLI::App& app, int& code);
 void add_inspect(CLI::App& app, int& code);
 void add_sim(CLI::App& app, int& code);

@@ -4,7 +4,7 @@
 
 Each folder is a model of random weights with a tokenizer of a few hundred tokens: config.json, safetensors (one
 file, or shards with an index), tokenizer.json or tokenizer.model, tokenizer_config.json. NAME.json beside it holds
-token ids and texts with the ids that the tokenizer gives; NAME.f32 the logits of all positions (float32, eager
+token ids, texts with the ids that the tokenizer gives, and the pooled hidden states of one text; NAME.f32 the logits of all positions (float32, eager
 attention, the weights as saved). Needs PyPI torch, transformers, tokenizers: at development time only.
 """
 
@@ -131,8 +131,12 @@ def save(name, model, dtype, tokenizer, config, shard=None, extra=None):
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1))
     if extra:
         extra(folder)
+    first = tokenizer.encode(TEXTS[0]).ids
+    with torch.no_grad():
+        states = model.model(input_ids=torch.tensor([first]), use_cache=False).last_hidden_state[0]
+    embedding = {"text": TEXTS[0], "mean": states.mean(0).tolist(), "last": states[-1].tolist()}
     texts = [{"text": t, "ids": tokenizer.encode(t).ids} for t in TEXTS]
-    (OUT / f"{name}.json").write_text(json.dumps({"tokens": ids, "vocab": vocab, "texts": texts}) + "\n")
+    (OUT / f"{name}.json").write_text(json.dumps({"tokens": ids, "vocab": vocab, "texts": texts, "embedding": embedding}) + "\n")
     out.numpy().astype("<f4").tofile(OUT / f"{name}.f32")
     print(name, vocab, float(out.abs().max()), sum(f.stat().st_size for f in folder.iterdir()))
 
