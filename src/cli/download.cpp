@@ -287,15 +287,18 @@ Result<Downloaded> download(const Download& what) {
     if (!curl) return fail(ErrorCode::out_of_memory, "libcurl does not start");
     Downloaded out;
     std::string stated;
-    RIDGE_TRY(fetch(curl.get(), what, part, stated, out.resumed_at));
-    out.bytes = part.size();
-    RIDGE_ASSIGN(out.sha256, sha256_of_file(what.path + ".part"));
-    std::string expected = what.sha256.empty() ? stated : what.sha256;
-    for (char& c : expected) c = static_cast<char>(c >= 'A' && c <= 'F' ? c | 32 : c);
     const auto discard = [&] {
         ::unlink((what.path + ".part").c_str());
         ::unlink((what.path + ".part.tag").c_str());
     };
+    if (const Status got = fetch(curl.get(), what, part, stated, out.resumed_at); !got) {
+        if (part.size() == 0) discard();
+        return propagate(got);
+    }
+    out.bytes = part.size();
+    RIDGE_ASSIGN(out.sha256, sha256_of_file(what.path + ".part"));
+    std::string expected = what.sha256.empty() ? stated : what.sha256;
+    for (char& c : expected) c = static_cast<char>(c >= 'A' && c <= 'F' ? c | 32 : c);
     if (!expected.empty() && expected != out.sha256) {
         discard();
         return fail(ErrorCode::bad_file,

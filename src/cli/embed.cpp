@@ -44,7 +44,10 @@ Result<std::vector<float>> embed(Model& model, Context& context, const std::vect
     }
     double length = 0.0;
     const double count = a.pooling == "last" ? 1.0 : static_cast<double>(ids.size());
-    for (double& v : sum) length += (v /= count) * v;
+    for (double& v : sum) {
+        v /= count;
+        length += v * v;
+    }
     const double scale = a.raw || !(length > 0.0) ? 1.0 : 1.0 / std::sqrt(length);
     for (uint32_t j = 0; j < width; ++j) state[j] = static_cast<float>(sum[j] * scale);
     return state;

@@ -1,7 +1,7 @@
 // ProgramBuilder: the vocabulary in which an architecture file writes its program.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,12 +15,12 @@ namespace ridge {
 // Owns what a Program points to. Movable, not copyable.
 struct ModelProgram {
     std::string architecture;
-    std::deque<std::string> names;
+    std::list<std::string> names;  // of lists, whose moves do not allocate: they must not throw
     std::vector<Step> steps;
     std::vector<Buffer> buffers;
     std::vector<Weight> weights;
     std::vector<RopeTable> rope;
-    std::deque<std::vector<double>> rope_factors;  // what tables point to
+    std::list<std::vector<double>> rope_factors;  // what tables point to
     Program program{};
 
     ModelProgram() = default;
