@@ -151,6 +151,13 @@ float mask_scores(const AttendArgs& a, const Operands& x, uint32_t i, float* s, 
     return lane_max(top);
 }
 
+// Not inlined: models without a cap pay one comparison a row.
+template <class T>
+[[gnu::noinline]] float mask_capped(const AttendArgs& a, const Operands& x, uint32_t i, float* s,
+                                    Groups seen) {
+    return mask_scores<T, true>(a, x, i, s, seen);
+}
+
 // Masked scores to probabilities; groups [g0, g1) of p are written. Returns their sum.
 template <class T>
 float softmax(const Operands& x, float top, float* s, uint16_t* p, size_t g0, size_t g1,
@@ -221,7 +228,7 @@ void attend_rows(const AttendArgs& a, const Operands& x, uint32_t first) {
         groups[r] = seen(a, first + r, g1);
         float* s = x.scores + r * kv_span;
         a.m[first + r] = a.softcap == 0.0f ? mask_scores<T, false>(a, x, first + r, s, groups[r])
-                                           : mask_scores<T, true>(a, x, first + r, s, groups[r]);
+                                           : mask_capped<T>(a, x, first + r, s, groups[r]);
     }
     for (uint32_t r = 0; r < R; ++r)
         a.l[first + r] = softmax<T>(x, a.m[first + r], x.scores + r * kv_span, x.p + r * kv_span,
