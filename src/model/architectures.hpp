@@ -16,7 +16,8 @@ struct Dimensions {
 Result<Dimensions> read_dimensions(const GgufFile& file, const ProgramBuilder& b);
 
 // The table of <arch>.rope.*: plain, linearly scaled or YaRN, with the file's own factors
-// (rope_freqs: Llama 3.1 and later) or LongRoPE's two sets. Errors: other scaling, named.
+// (rope_freqs: Llama 3.1 and later) or LongRoPE's two sets. Errors: other scaling, named;
+// a file that rotates another number of a head's elements than `n_rot`.
 Result<uint8_t> read_rope_table(ProgramBuilder& b, const Dimensions& d, uint32_t n_rot, float base);
 
 // Parts that decoders share; `p` is the layer's prefix, "blk.N.".

@@ -38,10 +38,10 @@ Result<float> ProgramBuilder::real_or(const std::string& name, float fallback) c
     return static_cast<float>(*value);
 }
 
-Result<float> ProgramBuilder::real_or_zero(const std::string& name) const {
+Result<float> ProgramBuilder::real_or_zero(const std::string& name, float fallback) const {
     const auto value = file_.get_float(key(name));
     if (value && *value == 0.0) return 0.0f;
-    return real_or(name, 0.0f);
+    return real_or(name, fallback);
 }
 
 std::string ProgramBuilder::text_or(const std::string& name, const char* fallback) const {

@@ -38,12 +38,11 @@ class ProgramBuilder {
     Result<uint32_t> uint_or(const std::string& key, uint32_t fallback, uint32_t low,
                              uint32_t high) const;
     Result<float> real_or(const std::string& key, float fallback) const;
-    // A positive number, or 0 where the key is missing or 0: caps and factors that are not used.
-    Result<float> real_or_zero(const std::string& key) const;
+    // As real_or, but 0 is allowed: caps and factors that are not used.
+    Result<float> real_or_zero(const std::string& key, float fallback = 0.0f) const;
     const GgufFile& file() const { return file_; }
     // A string, or the fallback where the key is missing or none.
     std::string text_or(const std::string& name, const char* fallback) const;
-    bool has_key(const std::string& name) const { return file_.has(key(name)); }
     bool has_tensor(const std::string& name) const { return file_.find(name) != nullptr; }
 
     BufferId buffer(const char* name, uint32_t width);

@@ -15,8 +15,9 @@ Result<ModelProgram> build_gemma2(const GgufFile& file) {
     RIDGE_ASSIGN(const float base, b.real_or("rope.freq_base", 10000.0f));
     RIDGE_ASSIGN(const uint32_t window, b.uint_or("attention.sliding_window", 4096, 0, 1u << 24));
     RIDGE_ASSIGN(const uint32_t pattern, b.uint_or("attention.sliding_window_pattern", 2, 1, 1000));
-    RIDGE_ASSIGN(const float score_cap, b.real_or_zero("attn_logit_softcapping"));
-    RIDGE_ASSIGN(const float logit_cap, b.real_or_zero("final_logit_softcapping"));
+    // Files from before the keys existed leave them out: as in llama.cpp, all Gemma 2 have these.
+    RIDGE_ASSIGN(const float score_cap, b.real_or_zero("attn_logit_softcapping", 50.0f));
+    RIDGE_ASSIGN(const float logit_cap, b.real_or_zero("final_logit_softcapping", 30.0f));
     RIDGE_ASSIGN(const uint8_t table, read_rope_table(b, d, d.head_dim, base));
     // 27B (46 layers) scales queries by hidden / heads instead of the head size.
     const float scale =

@@ -13,14 +13,7 @@ Result<ModelProgram> build_llama(const GgufFile& file) {
     ProgramBuilder b(file, "llama");
     RIDGE_ASSIGN(const Dimensions d, read_dimensions(file, b));
     RIDGE_ASSIGN(const float base, b.real_or("rope.freq_base", 10000.0f));
-    RIDGE_ASSIGN(const uint32_t n_rot,
-                 b.uint_or("rope.dimension_count", d.head_dim, 2, d.head_dim));
-    if (n_rot != d.head_dim)
-        return fail(ErrorCode::unsupported,
-                    file.path() + ": llama.rope.dimension_count " + std::to_string(n_rot) +
-                        " differs from the head size " + std::to_string(d.head_dim) +
-                        "; partial rotation is not supported for llama");
-    RIDGE_ASSIGN(const uint8_t table, read_rope_table(b, d, n_rot, base));
+    RIDGE_ASSIGN(const uint8_t table, read_rope_table(b, d, d.head_dim, base));
     const float scale = 1.0f / std::sqrt(static_cast<float>(d.head_dim));
 
     const WeightId embedding = b.embedding("token_embd.weight", d.vocab, d.hidden);

@@ -48,10 +48,7 @@ Status apply_yarn(ProgramBuilder& b, const Dimensions& d, double factor, RopeTab
     RIDGE_ASSIGN(const float beta_fast, b.real_or("rope.scaling.yarn_beta_fast", 32.0f));
     RIDGE_ASSIGN(const float beta_slow, b.real_or("rope.scaling.yarn_beta_slow", 1.0f));
     RIDGE_ASSIGN(const float magnitude, b.real_or_zero("rope.scaling.yarn_attn_factor"));
-    float extrapolation = 1.0f;
-    if (b.has_key("rope.scaling.yarn_ext_factor")) {
-        RIDGE_ASSIGN(extrapolation, b.real_or_zero("rope.scaling.yarn_ext_factor"));
-    }
+    RIDGE_ASSIGN(const float extrapolation, b.real_or_zero("rope.scaling.yarn_ext_factor", 1.0f));
     if (table.base <= 1.0 || extrapolation > 1.0f)
         return fail(ErrorCode::bad_file, b.file().path() +
                                              ": YaRN needs a rope.freq_base above 1 and a "
@@ -83,6 +80,12 @@ Status apply_longrope(ProgramBuilder& b, const Dimensions& d, RopeTable& table) 
 
 Result<uint8_t> read_rope_table(ProgramBuilder& b, const Dimensions& d, uint32_t n_rot,
                                 float base) {
+    RIDGE_ASSIGN(const uint32_t stated, b.uint_or("rope.dimension_count", n_rot, 2, d.head_dim));
+    if (stated != n_rot)
+        return fail(ErrorCode::unsupported,
+                    b.file().path() + ": rope.dimension_count " + std::to_string(stated) +
+                        " differs from the head size " + std::to_string(d.head_dim) +
+                        "; partial rotation is supported for phi3 only");
     RopeTable table{n_rot, static_cast<double>(base), 1.0};
     RIDGE_ASSIGN(float factor, b.real_or_zero("rope.scaling.factor"));
     if (factor == 0.0f) {

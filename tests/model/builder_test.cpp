@@ -87,7 +87,7 @@ class BuildProgram : public testing::Test {
             EXPECT_NE(message.find(part), std::string::npos) << message << " lacks " << part;
     }
     template <class T>
-    static Edit with(const char* key, T value) {
+    static Edit with(const std::string& key, T value) {
         Edit e;
         e.metadata = [=](GgufWriter& w) { w.set(key, value); };
         return e;
@@ -171,13 +171,13 @@ TEST_F(BuildProgram, Gemma3WithoutAWindowHasGlobalLayersOnly) {
 
 TEST_F(BuildProgram, Gemma2CapsScoresAndLogits) {
     use("gemma2");
-    Edit caps;
-    caps.metadata = [](GgufWriter& w) {
-        w.set("gemma2.attn_logit_softcapping", 50.0f);
-        w.set("gemma2.final_logit_softcapping", 30.0f);
+    Edit none;
+    none.metadata = [](GgufWriter& w) {
+        w.set("gemma2.attn_logit_softcapping", 0.0f);
+        w.set("gemma2.final_logit_softcapping", 0.0f);
     };
     for (const bool on : {true, false}) {
-        const auto program = build(on ? caps : Edit{});
+        const auto program = build(on ? Edit{} : none);  // without the keys: Gemma 2's own caps
         ASSERT_TRUE(program.has_value()) << program.error().message;
         int caps_of_logits = 0;
         for (const Step& s : program->steps) {
@@ -301,7 +301,11 @@ TEST_F(BuildProgram, HyperParametersAreBounded) {
                      {"layer_norm_rms_epsilon"});
         expect_error(with("llama.rope.freq_base", bad), {"rope.freq_base", "positive finite"});
     }
-    expect_error(with("llama.rope.dimension_count", uint32_t{4}), {"partial rotation"});
+    for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma2", "gemma3"}) {
+        use(architecture);
+        expect_error(with(architecture + ".rope.dimension_count", uint32_t{4}),
+                     {"partial rotation"});
+    }
 }
 
 // A head of 8: four pairs. What the formulas should give is worked out by hand here; goldens check
