@@ -29,22 +29,24 @@ FLOAT_STAGES = {"product": 2, "waiting": 3, "scores": 4, "softmax": 5, "values":
                 "norm": 8, "glu": 9, "tile": 10}
 FIRMWARE_STAGES = {"embed": 1, "prepare": 2, "qkv": 3, "attention": 4, "out": 5, "ffn": 6, "head": 7,
                    "softmax": 8, "rope": 9}
+SCALAR_STAGE = 10  # baseline/scalar_product.h
 MHZ = 1800
 
-# The ladder, from the scalar firmware up: what each rung adds. Names are switches of
-# firmware/options.h.
+# The ladder, from the scalar firmware up: title, switches of firmware/options.h that are still off.
+# One-row launches (RIDGE_FW_TILED=0) come with the MAU: the scalar rung has its register tiles.
+REST = ["RIDGE_FW_DOUBLE_BUFFER", "RIDGE_FW_PRELOAD", "RIDGE_FW_ROW_BLOCKS", "RIDGE_FW_BANK_SPLIT",
+        "RIDGE_FW_FUSED_SOFTMAX", "RIDGE_FW_WARM_UP"]
 LADDER = [
-    ("scalar fixed point", None),
-    ("+ MAU", "RIDGE_FW_MAU"),
-    ("+ double buffering, preload, row blocks",
-     "RIDGE_FW_DOUBLE_BUFFER RIDGE_FW_PRELOAD RIDGE_FW_ROW_BLOCKS"),
-    ("+ bank split", "RIDGE_FW_BANK_SPLIT"),
-    ("+ fused softmax", "RIDGE_FW_FUSED_SOFTMAX"),
-    ("+ warm-up", "RIDGE_FW_WARM_UP"),
+    ("scalar fixed point", ["RIDGE_FW_MAU", *REST]),
+    ("+ MAU, a row at a time", ["RIDGE_FW_TILED", *REST]),
+    ("+ tiling", REST),
+    ("+ double buffering", REST[3:]),
+    ("+ bank split", REST[4:]),
+    ("+ fused softmax", REST[5:]),
+    ("+ MAU warm-up", []),
 ]
-SWITCHES = ["RIDGE_FW_MAU", "RIDGE_FW_DOUBLE_BUFFER", "RIDGE_FW_PRELOAD", "RIDGE_FW_ROW_BLOCKS",
-            "RIDGE_FW_BANK_SPLIT", "RIDGE_FW_FUSED_SOFTMAX", "RIDGE_FW_WARM_UP", "RIDGE_FW_MASKED",
-            "RIDGE_FW_SHORT_ISR", "RIDGE_FW_RING_MASK", "RIDGE_FW_ROPE_TABLE"]
+LEFT_OUT = ["RIDGE_FW_TILED", *REST, "RIDGE_FW_MASKED", "RIDGE_FW_ISR_REDIRECT", "RIDGE_FW_RING_MASK"]
+TRIED = ["RIDGE_FW_ROPE_LERP", "RIDGE_FW_NEWTON_SEED", "RIDGE_FW_RELOAD_K", "RIDGE_FW_Q12_4"]
 FLASH_RATES = [1200, 400, 100, 40]
 
 
@@ -179,6 +181,7 @@ def measure_firmware(bench, model, elf, profile="report", tokens=32, settings=()
         result["busy_ms"] = {k: milliseconds(v) for k, v in busy.items() if "stage" not in k}
         result["mau_ms"] = milliseconds(next(v for k, v in busy.items() if "MAU" in k))
         result["dma_ms"] = milliseconds(max(v for k, v in busy.items() if "DMA" in k))
+        result["dma1_ms"] = milliseconds(busy["DMA 1"])
         result["cpu_ms"] = milliseconds(max(v for k, v in busy.items()
                                             if k.startswith("hart") and "stage" not in k))
         largest = max(result["mau_ms"], result["dma_ms"], result["cpu_ms"])
@@ -199,20 +202,42 @@ def measure_decode(bench, model, elf, settings=()):
 
 
 def measure_ladder(bench, model, profile="report"):
-    """Cumulative rungs from the scalar firmware up, then each switch left out of the whole."""
-    every = [s for _, names in LADDER if names for s in names.split()]
-    rungs, on = [], set()
-    for title, names in LADDER:
-        on |= set((names or "").split())
-        elf = firmware(bench, *[s for s in every if s not in on])
+    """Cumulative rungs from the scalar firmware up; each switch left out of the whole; techniques
+    that the firmware does not use, tried."""
+    def time_of(elf):
         got = measure_firmware(bench, model, elf, profile, trace=False)
-        rungs.append({"title": title, "ms": got["ms"], "cycles": got["cycles"],
-                      "instructions": got["instructions"]})
-    without = {}
-    for switch in SWITCHES:
-        got = measure_firmware(bench, model, firmware(bench, switch), profile, trace=False)
-        without[switch] = {"ms": got["ms"], "cycles": got["cycles"], "masked_us": got["masked_us"]}
-    return {"rungs": rungs, "without": without}
+        return {k: got[k] for k in ("ms", "cycles", "instructions", "masked_us", "races")}
+    return {"rungs": [{"title": title, **time_of(firmware(bench, *off))} for title, off in LADDER],
+            "without": {s: time_of(firmware(bench, s)) for s in LEFT_OUT},
+            "tried": {s: time_of(firmware(bench, on=[f"{s}=1"])) for s in TRIED}}
+
+
+def measure_scalar(bench, model, elf, marked, macs):
+    """The scalar firmware; cycles a MAC of its products alone, by the build with marks."""
+    result = measure_firmware(bench, model, elf, trace=False)
+    run = bench.simulate(marked, flash_with(model.image, run_request([(random_ids(32, 395), 32, 1, 0)])))
+    result["cycles_per_mac"] = run.stage(SCALAR_STAGE) / macs
+    result["instructions_per_mac"] = run.stage(SCALAR_STAGE, "instructions") / macs
+    return result
+
+
+def measure_accuracy(bench, model):
+    """What tests/boards measures of the host build, and roundings in the oracle's arithmetic."""
+    out = json.loads(bench.tool("board_accuracy", model.path))
+    report = bench.path("agreement.json")
+    bench.tool("tests/test_boards", "--gtest_filter=Host.*AgreesWithTheOracle",
+               f"--gtest_output=json:{report}")
+    with open(report, encoding="utf-8") as file:
+        suites = json.load(file)["testsuites"]
+    for test in (t for suite in suites for t in suite["testsuite"]):
+        name = "stories" if test["name"].startswith("Stories") else "tiny"
+        out[name] = {k: float(test[k]) for k in ("positions", "top1", "in_top5", "nll_chip", "nll_oracle")}
+    return out
+
+
+def calibration_prompts(bench):
+    with open(os.path.join(bench.folder, "calibration/prompts.txt"), encoding="utf-8") as file:
+        return {"prompts": sum(bool(l.strip()) and not l.startswith("#") for l in file)}
 
 
 def measure_instret(bench, model, elf, prompts=100):
@@ -339,14 +364,20 @@ def firmware_parts(bench, models, part, progress):
         model.image = export(bench, model)
     shipped, scalar = firmware(bench), firmware(bench, "RIDGE_FW_MAU", "RIDGE_FW_DOUBLE_BUFFER")
     marked = firmware(bench, on=["RIDGE_FW_MARKS=1"])
-    a, b = models["a"], models["b"]
+    scalar_marked = firmware(bench, "RIDGE_FW_MAU", "RIDGE_FW_DOUBLE_BUFFER", on=["RIDGE_FW_MARKS=1"])
+    a = models["a"]
+    part("calibration", lambda: calibration_prompts(bench))
+    part("accuracy", lambda: measure_accuracy(bench, a))
     part("firmware", lambda: {n: {p: measure_firmware(bench, m, shipped, p)
                                   for p in ("report", "peak")} for n, m in models.items()})
     part("size", lambda: measure_size(bench, shipped))
-    part("scalar", lambda: {n: measure_firmware(bench, m, scalar, trace=False)
-                            for n, m in models.items()})
+    part("scalar", lambda: {n: measure_scalar(
+        bench, m, scalar, scalar_marked, measure_firmware(bench, m, shipped, trace=False)["macs"])
+        for n, m in models.items()})
     part("ladder", lambda: {n: measure_ladder(bench, m) for n, m in models.items()})
     part("decode", lambda: {n: measure_decode(bench, m, shipped) for n, m in models.items()})
+    part("decode_by_remainder", lambda: {n: measure_decode(
+        bench, m, firmware(bench, "RIDGE_FW_RING_MASK")) for n, m in models.items()})
     part("flash", lambda: {n: {str(rate): measure_firmware(
         bench, m, shipped, settings=(f"flash.mb_per_s={rate}",))
         for rate in FLASH_RATES} for n, m in models.items()})

@@ -138,8 +138,8 @@ void product_slice(float* out, uint32_t out_stride, const float* in, uint32_t in
     SOC_MARK(0);
 }
 
-// e^x, clamped above 87: 2^n times a polynomial of degree 5 on [-ln 2 / 2, ln 2 / 2], relative error
-// below 3e-6 (Taylor's remainder: 0.3466^6 / 720).
+// e^x, clamped above 87: 2^n times a polynomial of degree 5 on [-ln 2 / 2, ln 2 / 2], relative
+// error below 3e-6 (Taylor's remainder: 0.3466^6 / 720).
 inline float exponential(float x) {
     if (x < -87.0f) return 0;
     if (x > 87.0f) x = 87.0f;

@@ -8,7 +8,7 @@
 // handler goes on behind the sleep (traps.S), so nothing is masked while hart 0 waits.
 //
 // With RIDGE_FW_DOUBLE_BUFFER=0 hart 0 does all of it, one thing after the other.
-#include "boards/ai-max-395/firmware/mau_reference.h"
+#include "boards/ai-max-395/baseline/scalar_product.h"
 #include "boards/ai-max-395/firmware/port.h"
 
 extern "C" {
@@ -264,7 +264,7 @@ uint32_t push_one(const Launch& l) {
         while (!skips(Wait::idle) && (reg(MAU_BASE + MAU_STATUS) & MAU_STATUS_BUSY)) {
         }
     } else {
-        mau_reference(l);
+        scalar_product(l);
     }
     feed.pushed = feed.pushed + 1;
     return feed.pushed;

@@ -1,0 +1,181 @@
+// The firmware on the simulated chip: how fast, how steady, how large, and that each of its waits
+// is needed. Cycles are simulated, so limits on them are exact.
+#include "firmware_fixture.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "boards/ai-max-395/firmware/options.h"
+#include "support/float_image.hpp"
+
+namespace ridge {
+namespace {
+
+using test::good_run;
+using test::prefill_of;
+using test::random_prompt;
+
+class Firmware : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!test::have_program("riscv64-unknown-elf-g++")) GTEST_SKIP() << "no cross compiler";
+    }
+};
+
+double ms(uint64_t cycles) {
+    return static_cast<double>(cycles) / (SOC_CPU_MHZ * 1000.0);
+}
+
+// Time to first token: mcycle from entry to return of prefill_run, MAU cold, tick on.
+TEST_F(Firmware, FirstTokenOfStories260KStaysNearTheMausTime) {
+    const auto flash =
+        test::flash_with(test::stories_model().image, {prefill_of(random_prompt(32, 1))}, 1000);
+    const auto report = good_run(test::firmware(), flash, "report", true);
+    const auto peak = good_run(test::firmware(), flash, "peak", true);
+    ASSERT_EQ(report.prefills.size(), 1u);
+    ASSERT_EQ(peak.prefills.size(), 1u);
+    const test::Busy in_report = test::busy_in_stages(*report.soc);
+    const test::Busy in_peak = test::busy_in_stages(*peak.soc);
+    EXPECT_LE(ms(report.prefills[0].cycles), 1.25 * ms(in_report.mau()));
+    EXPECT_LE(ms(peak.prefills[0].cycles), 1.5 * ms(in_peak.largest()));
+
+    const test::Workspace files;
+    const std::string folder = test::board_folder + "baseline/";
+    ASSERT_TRUE(test::cross_build(
+        folder + "float_port.cpp", files.file("float.elf"),
+        "-std=c++20 -O3 -fno-tree-vectorize -fno-math-errno -fno-exceptions -fno-rtti "
+        "-fno-threadsafe-statics -ffunction-sections -fdata-sections -Wl,--gc-sections "
+        "-Wl,--no-warn-rwx-segments -I" RIDGE_SOURCE_DIR " -T " +
+            folder + "baseline.ld " + folder + "start.S"));
+    const auto elf = rv32::read_elf(files.file("float.elf"));
+    ASSERT_TRUE(elf);
+    const auto gguf = GgufFile::open(test::stories_model().gguf);
+    ASSERT_TRUE(gguf);
+    const auto image = baseline::make_image(*gguf, random_prompt(32, 1));
+    ASSERT_TRUE(image) << image.error().message;
+    const auto soc = test::board();
+    ASSERT_TRUE(soc->load(*elf));
+    ASSERT_TRUE(soc->load_flash(image->data(), image->size()));
+    soc->run(rv32::EventQueue::never);
+    soc->close();
+    const auto& port = soc->fabric.stages.all().at(FLOAT_STAGE_PREFILL);
+    EXPECT_GE(ms(port.cycles), 6 * ms(report.prefills[0].cycles));
+}
+
+TEST_F(Firmware, FirstTokenNearTheChipsLimitTakesLessThan118Ms) {
+    const auto flash =
+        test::flash_with(test::limit_model().image, {prefill_of(random_prompt(32, 1))}, 1000);
+    const auto run = good_run(test::firmware(), flash);
+    ASSERT_EQ(run.prefills.size(), 1u);
+    EXPECT_LT(ms(run.prefills[0].cycles), 118);
+    EXPECT_LE(run.masked, uint64_t{10} * SOC_CPU_MHZ) << "a masked window above 10 us";
+    EXPECT_GT(run.masked, 0u);
+}
+
+// The report says +-3; here the most and the fewest are at most 3 apart.
+TEST_F(Firmware, InstructionsDoNotDependOnThePrompt) {
+    std::vector<test::Sequence> sequences;
+    for (uint64_t seed = 0; seed < 100; ++seed)
+        sequences.push_back(prefill_of(random_prompt(32, seed)));
+    const auto run =
+        good_run(test::firmware(), test::flash_with(test::stories_model().image, sequences));
+    ASSERT_EQ(run.prefills.size(), 100u);
+    const auto [least, most] = std::minmax_element(
+        run.prefills.begin(), run.prefills.end(),
+        [](const auto& a, const auto& b) { return a.instructions < b.instructions; });
+    EXPECT_GT(least->instructions, 100000u);
+    EXPECT_LE(most->instructions - least->instructions, 3u);
+}
+
+// Distinct bytes of SRAM within the attention stage's marks, outside firmware data and stacks, and
+// outside weights, constants, residual and KV ring.
+uint64_t attention_bytes(const test::BoardModel& model, size_t tokens) {
+    const auto run = good_run(
+        test::firmware(), test::flash_with(model.image, {prefill_of(random_prompt(tokens, 5))}));
+    const auto& stages = run.soc->fabric.stages.all();
+    if (!stages.contains(STAGE_ATTENTION)) return 0;
+    const auto& stage = stages.at(STAGE_ATTENTION);
+    return stage.distinct(SOC_SRAM_BASE, SOC_FIRMWARE_DATA - SOC_SRAM_BASE) +
+           stage.distinct(SOC_OUTPUT_CACHE, SOC_WEIGHTS - SOC_OUTPUT_CACHE);
+}
+
+TEST_F(Firmware, AttentionsWorkingSetDoesNotGrowWithThePrompt) {
+    for (const test::BoardModel* model : {&test::stories_model(), &test::limit_model()}) {
+        const uint64_t of32 = attention_bytes(*model, 32);
+        EXPECT_GT(of32, 1024u);
+        EXPECT_LE(of32, 9u * 1024);
+        if (model == &test::limit_model()) continue;  // longer prompts of it take long to simulate
+        EXPECT_EQ(attention_bytes(*model, 64), of32);
+        EXPECT_EQ(attention_bytes(*model, 128), of32);
+        EXPECT_LE(attention_bytes(*model, 8), of32);
+    }
+}
+
+// Each wait left out in turn: the simulator reports a race, or the program does not end well.
+TEST_F(Firmware, EachWaitIsNeeded) {
+    const auto flash =
+        test::flash_with(test::stories_model().image, {{random_prompt(40, 3), 40, 2, 0}});
+    good_run(test::firmware(), flash);
+    for (int wait = 1; wait <= RIDGE_FW_WAITS; ++wait) {
+        // the last one is of K and V tiles, which are only copied when asked for
+        const std::string extra = wait == RIDGE_FW_WAITS ? " RIDGE_FW_RELOAD_K=1" : "";
+        const auto& elf = test::firmware("RIDGE_FW_SKIP_WAIT=" + std::to_string(wait) + extra);
+        uint64_t races = 0;
+        for (const char* profile : {"report", "peak"})
+            races += test::run_firmware(elf, flash, profile).soc->fabric.flights.race_count();
+        EXPECT_GT(races, 0u) << "without wait " << wait << " nothing races";
+    }
+}
+
+// The second rung of the ladder: products by the CPU in fixed point, fair as the float baseline is.
+TEST_F(Firmware, ScalarProductsTakeAtMost8CyclesAMac) {
+    const auto flash = test::flash_with(test::stories_model().image,
+                                        {prefill_of(random_prompt(32, 1), RUN_PRINT_LOGITS)});
+    const auto shipped = good_run(test::firmware(), flash);
+    const auto scalar =
+        good_run(test::firmware("RIDGE_FW_MAU=0 RIDGE_FW_DOUBLE_BUFFER=0 RIDGE_FW_MARKS=1"), flash);
+    EXPECT_EQ(shipped.logits, scalar.logits);
+    EXPECT_EQ(scalar.soc->mau.counters().launches, 0u);
+    const auto& stage = scalar.soc->fabric.stages.all().at(10);
+    const double macs = static_cast<double>(shipped.soc->mau.counters().macs);
+    EXPECT_LE(static_cast<double>(stage.cycles) / macs, 8.0);
+    EXPECT_GE(static_cast<double>(stage.cycles) / macs, 4.0) << "a multiplication and an addition";
+}
+
+TEST_F(Firmware, TraceRowsSumToTheCounters) {
+    const auto flash =
+        test::flash_with(test::stories_model().image, {prefill_of(random_prompt(32, 1))}, 1000);
+    const auto run = good_run(test::firmware(), flash, "report", true);
+    const sim::Soc& soc = *run.soc;
+    const std::string text = soc.fabric.trace.json(SOC_CPU_MHZ, "test");
+    const auto trace = nlohmann::json::parse(text);
+    std::map<uint32_t, std::string> rows;
+    std::map<std::string, uint64_t> sums;
+    for (const auto& e : trace.at("traceEvents"))
+        if (e.at("name") == "thread_name") rows[e.at("tid")] = e.at("args").at("name");
+    for (const auto& e : trace.at("traceEvents")) {
+        if (e.at("ph") != "X") continue;
+        const std::string row = rows.at(e.at("tid"));
+        const std::string name = e.at("name");
+        const bool hart = row == "hart 0" || row == "hart 1";
+        sums[hart ? row + (name == "run"     ? " run"
+                           : name == "sleep" ? " sleep"
+                                             : " poll")
+                  : row] += e.at("args").at("cycles").get<uint64_t>();
+    }
+    for (uint32_t h = 0; h < SOC_HARTS; ++h) {
+        const rv32::Hart& hart = soc.harts[h];
+        const std::string row = fmt::format("hart {}", h);
+        const uint64_t asleep = hart.counts[static_cast<size_t>(rv32::Cost::sleep)];
+        EXPECT_EQ(sums[row + " sleep"], asleep);
+        EXPECT_EQ(sums[row + " poll"], soc.fabric.polls.total(h));
+        EXPECT_EQ(sums[row + " run"], hart.cycle - asleep - soc.fabric.polls.total(h));
+    }
+    EXPECT_EQ(sums["MAU"], soc.mau.busy_until(soc.cycles()));
+    EXPECT_GT(sums["MAU"], 0u);
+    for (uint32_t c = 0; c < DMA_CHANNELS; ++c)
+        EXPECT_EQ(sums[fmt::format("DMA {}", c)], soc.dma.busy_until(c, soc.cycles()));
+}
+
+}  // namespace
+}  // namespace ridge
