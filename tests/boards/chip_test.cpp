@@ -15,7 +15,7 @@ using test::good_run;
 using test::prefill_of;
 using test::random_prompt;
 
-class Firmware : public testing::Test {
+class Chip : public testing::Test {
   protected:
     void SetUp() override {
         if (!test::have_program("riscv64-unknown-elf-g++")) GTEST_SKIP() << "no cross compiler";
@@ -27,7 +27,7 @@ double ms(uint64_t cycles) {
 }
 
 // Time to first token: mcycle from entry to return of prefill_run, MAU cold, tick on.
-TEST_F(Firmware, FirstTokenOfStories260KStaysNearTheMausTime) {
+TEST_F(Chip, FirstTokenOfStories260KStaysNearTheMausTime) {
     const auto flash =
         test::flash_with(test::stories_model().image, {prefill_of(random_prompt(32, 1))}, 1000);
     const auto report = good_run(test::firmware(), flash, "report", true);
@@ -62,7 +62,7 @@ TEST_F(Firmware, FirstTokenOfStories260KStaysNearTheMausTime) {
     EXPECT_GE(ms(port.cycles), 6 * ms(report.prefills[0].cycles));
 }
 
-TEST_F(Firmware, FirstTokenNearTheChipsLimitTakesLessThan118Ms) {
+TEST_F(Chip, FirstTokenNearTheChipsLimitTakesLessThan118Ms) {
     const auto flash =
         test::flash_with(test::limit_model().image, {prefill_of(random_prompt(32, 1))}, 1000);
     const auto run = good_run(test::firmware(), flash);
@@ -73,7 +73,7 @@ TEST_F(Firmware, FirstTokenNearTheChipsLimitTakesLessThan118Ms) {
 }
 
 // The report says +-3; here the most and the fewest are at most 3 apart.
-TEST_F(Firmware, InstructionsDoNotDependOnThePrompt) {
+TEST_F(Chip, InstructionsDoNotDependOnThePrompt) {
     std::vector<test::Sequence> sequences;
     for (uint64_t seed = 0; seed < 100; ++seed)
         sequences.push_back(prefill_of(random_prompt(32, seed)));
@@ -99,7 +99,7 @@ uint64_t attention_bytes(const test::BoardModel& model, size_t tokens) {
            stage.distinct(SOC_OUTPUT_CACHE, SOC_WEIGHTS - SOC_OUTPUT_CACHE);
 }
 
-TEST_F(Firmware, AttentionsWorkingSetDoesNotGrowWithThePrompt) {
+TEST_F(Chip, AttentionsWorkingSetDoesNotGrowWithThePrompt) {
     for (const test::BoardModel* model : {&test::stories_model(), &test::limit_model()}) {
         const uint64_t of32 = attention_bytes(*model, 32);
         EXPECT_GT(of32, 1024u);
@@ -112,7 +112,7 @@ TEST_F(Firmware, AttentionsWorkingSetDoesNotGrowWithThePrompt) {
 }
 
 // Each wait left out in turn: the simulator reports a race, or the program does not end well.
-TEST_F(Firmware, EachWaitIsNeeded) {
+TEST_F(Chip, EachWaitIsNeeded) {
     const auto flash =
         test::flash_with(test::stories_model().image, {{random_prompt(40, 3), 40, 2, 0}});
     good_run(test::firmware(), flash);
@@ -128,7 +128,7 @@ TEST_F(Firmware, EachWaitIsNeeded) {
 }
 
 // The second rung of the ladder: products by the CPU in fixed point, fair as the float baseline is.
-TEST_F(Firmware, ScalarProductsTakeAtMost8CyclesAMac) {
+TEST_F(Chip, ScalarProductsTakeAtMost8CyclesAMac) {
     const auto flash = test::flash_with(test::stories_model().image,
                                         {prefill_of(random_prompt(32, 1), RUN_PRINT_LOGITS)});
     const auto shipped = good_run(test::firmware(), flash);
@@ -142,7 +142,7 @@ TEST_F(Firmware, ScalarProductsTakeAtMost8CyclesAMac) {
     EXPECT_GE(static_cast<double>(stage.cycles) / macs, 4.0) << "a multiplication and an addition";
 }
 
-TEST_F(Firmware, TraceRowsSumToTheCounters) {
+TEST_F(Chip, TraceRowsSumToTheCounters) {
     const auto flash =
         test::flash_with(test::stories_model().image, {prefill_of(random_prompt(32, 1))}, 1000);
     const auto run = good_run(test::firmware(), flash, "report", true);
