@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/common.hpp"
 #include "cli/names.hpp"
 
 namespace ridge::cli {
@@ -67,6 +68,11 @@ Result<const EmbeddedBoard*> find_board_with_firmware(const std::string& name) {
                                 "firmware for {}; install gcc-riscv64-unknown-elf and build again",
                                 name));
     return b;
+}
+
+Result<std::string> calibration_text(const EmbeddedBoard& board, const std::string& file) {
+    if (file.empty()) return std::string(text_of(board.prompts));
+    return read_text(file);
 }
 
 Result<sim::Board> open_board(const std::string& name, const std::string& profile,

@@ -29,6 +29,10 @@ std::string boards_with_firmware();
 // unsupported where this build has no firmware for it.
 Result<const EmbeddedBoard*> find_board_with_firmware(const std::string& name);
 
+// Prompts to calibrate with: those of the file, or the board's where `file` is empty. Error: io,
+// not_found.
+Result<std::string> calibration_text(const EmbeddedBoard& board, const std::string& file);
+
 inline std::string_view text_of(std::span<const uint8_t> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

@@ -55,15 +55,11 @@ int export_model(const ExportArgs& a) {
     if (!board) return complain(board.error());
     const auto path = find_model(a.model);
     if (!path) return complain(path.error());
-    std::string prompts(text_of((*board)->prompts));
-    if (!a.calibration.empty()) {
-        auto text = read_text(a.calibration);
-        if (!text) return complain(text.error());
-        prompts = std::move(*text);
-    }
+    const auto prompts = calibration_text(**board, a.calibration);
+    if (!prompts) return complain(prompts.error());
     const auto file = GgufFile::open(*path);
     if (!file) return complain(file.error());
-    const auto image = image::export_image(*file, prompts);
+    const auto image = image::export_image(*file, *prompts);
     if (!image) return complain(image.error());
     if (const Status written = write_image(a.out, image->bytes); !written)
         return complain(written.error());

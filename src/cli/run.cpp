@@ -26,7 +26,7 @@ struct RunArgs {
     SamplingArgs sampling;
     std::vector<std::string> stop;
     bool chat = false, json = false, stats = false, ignore_eos = false;
-    std::string board, profile;  // run on a simulated board
+    std::string board, profile, calibration;  // run on a simulated board
     std::vector<std::string> set;
 };
 
@@ -187,15 +187,17 @@ int run_board(const RunArgs& a) {
         return complain(
             "with --board, text is continued greedily: --chat, --stop, --temp and --stats "
             "are for this machine");
-    return run_on_board(
-        {a.board, a.engine.model, a.prompt, a.profile, a.set, a.n, a.json, a.ignore_eos});
+    return run_on_board({a.board, a.engine.model, a.prompt, a.profile, a.calibration, a.set, a.n,
+                         a.json, a.ignore_eos});
 }
 
 int run(RunArgs& args) {
     if (const Status s = read_prompt(args); !s) return complain(s.error());
     if (!args.board.empty()) return run_board(args);
-    if (!args.profile.empty() || !args.set.empty())
-        return complain("--profile and --set belong to a simulated board; name it with --board");
+    if (!args.profile.empty() || !args.set.empty() || !args.calibration.empty())
+        return complain(
+            "--profile, --set and --calibration-text belong to a simulated board; name it with "
+            "--board");
     for (const std::string& s : args.stop)
         if (s.empty()) return complain("a stop string must not be empty");
     auto options = model_options(args.engine);
@@ -268,6 +270,8 @@ void add_run(CLI::App& app, int& code) {
     v->add_option("--profile", a->profile, "with --board: a profile of its costs");
     v->add_option("--set", a->set, "with --board: KEY=VALUE, one number of its board file")
         ->allow_extra_args(false);
+    v->add_option("--calibration-text", a->calibration,
+                  "with --board: prompts, one a line, from which ranges are taken");
     v->callback([a, &code] { code = run(*a); });
 }
 

@@ -190,7 +190,9 @@ int run_on_board(const BoardRun& run) {
     if (!path) return complain(path.error());
     const auto file = GgufFile::open(*path);
     if (!file) return complain(file.error());
-    const auto image = image::export_image(*file, text_of((*built)->prompts));
+    const auto prompts = calibration_text(**built, run.calibration);
+    if (!prompts) return complain(prompts.error());
+    const auto image = image::export_image(*file, *prompts);
     if (!image) return complain(image.error());
     const auto tokenizer = open_tokenizer(*file);
     if (!tokenizer) return complain(tokenizer.error());

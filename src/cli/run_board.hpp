@@ -9,6 +9,7 @@ namespace ridge::cli {
 
 struct BoardRun {
     std::string board, model, prompt, profile;
+    std::string calibration;       // file of prompts; empty: those that ship with the board
     std::vector<std::string> set;  // KEY=VALUE of the board file
     uint32_t n = 256;
     bool json = false, ignore_eos = false;

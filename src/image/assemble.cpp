@@ -210,6 +210,7 @@ class Assembler {
     void attend(uint32_t l, const std::vector<double>& k_unit, int32_t q_frac,
                 std::vector<int32_t>& block) {
         std::vector<double> c;
+        c.reserve(d_.kv_heads);
         for (uint32_t h = 0; h < d_.kv_heads; ++h)
             c.push_back(std::ldexp(
                 k_unit[size_t{h} * d_.head_dim] * log2e * d_.attention_scale / largest_weight,
@@ -221,6 +222,7 @@ class Assembler {
 
     void out(uint32_t l, const std::vector<double>& v_unit, std::vector<int32_t>& block) {
         std::vector<double> factor;
+        factor.reserve(d_.q_width());
         const uint32_t group = d_.heads / d_.kv_heads;
         for (uint32_t c = 0; c < d_.q_width(); ++c)
             factor.push_back(v_unit[size_t{c / d_.head_dim / group} * d_.head_dim]);

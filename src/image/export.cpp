@@ -35,7 +35,7 @@ void identify(const GgufFile& file, uint32_t id[4]) {
     uint64_t sums[2] = {0xcbf29ce484222325, 0x6c62272e07bb0142};
     const auto add = [&](const uint8_t* data, size_t bytes) {
         for (size_t i = 0; i < bytes; ++i)
-            for (uint64_t& sum : sums) sum = (sum ^ data[i]) * 0x100000001b3 + (&sum - sums);
+            for (uint64_t k = 0; k < 2; ++k) sums[k] = (sums[k] ^ data[i]) * 0x100000001b3 + k;
     };
     for (const TensorInfo& t : file.tensors()) {
         add(reinterpret_cast<const uint8_t*>(t.name.data()), t.name.size());

@@ -51,7 +51,14 @@ std::vector<int> simulated_ids(const std::string& firmware, const std::vector<ui
     return ids;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 TEST(FirmwareFault, OneWrongKernelChangesTheIds) {
+    if (sanitized) GTEST_SKIP() << "the release build says whether ids change";
     const std::vector<int> good = simulated_ids(RIDGE_FIRMWARE_ELF, tiny_image());
     ASSERT_EQ(good.size(), 16u);
     const test::TempDir dir;
@@ -65,6 +72,7 @@ TEST(FirmwareFault, OneWrongKernelChangesTheIds) {
 }
 
 TEST(FirmwareFault, OneWrongMatrixChangesTheIds) {
+    if (sanitized) GTEST_SKIP() << "the release build says whether ids change";
     const std::vector<int> good = simulated_ids(RIDGE_FIRMWARE_ELF, tiny_image());
     const test::ImageReader read(tiny_image());
     for (const uint32_t step : {2u, 4u, 6u}) {  // layer 0: QKV, Wo, FFN

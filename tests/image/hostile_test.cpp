@@ -248,8 +248,7 @@ TEST(HostileImage, TheSimulatedChipSaysTheSame) {
     std::mt19937 random(397);
     const Bytes& good = good_image();
     size_t refused = 0;
-    for (size_t at = 0; at < 30 * 4; at += 4) {                  // every field before model_id
-        if (at == offsetof(ImageHeader, image_bytes)) continue;  // moves the run request
+    for (size_t at = 0; at < 30 * 4; at += 4) {  // every field before model_id
         Bytes image = good;
         set(image, at, get<uint32_t>(image, at) + (random() % 2 ? 1 : 0x01000000));
         if (at != offsetof(ImageHeader, sum) && at != offsetof(ImageHeader, sums))
@@ -259,6 +258,12 @@ TEST(HostileImage, TheSimulatedChipSaysTheSame) {
         refused += host != PREFILL_OK;
     }
     EXPECT_GT(refused, 20u);
+    const ImageHeader h = test::ImageReader(good).h;
+    for (const uint32_t section : {h.units_offset, h.rope_offset, h.weights_offset}) {
+        const Bytes cut(good.begin(), good.begin() + section);  // empty flash behind it
+        EXPECT_EQ(simulated_status(cut), PREFILL_BAD_CHECKSUM) << section;
+    }
+    EXPECT_EQ(simulated_status(Bytes(64)), PREFILL_BAD_MAGIC);
 }
 #endif
 
