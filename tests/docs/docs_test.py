@@ -28,7 +28,7 @@ import docs_markers  # noqa: E402
 import docs_quality  # noqa: E402
 
 DOCUMENTS = ["README.md", "CHANGELOG.md", "docs/architecture.md", "docs/models.md", "docs/numerics.md",
-             "docs/performance.md", "docs/sampling.md"]
+             "docs/performance.md", "docs/sampling.md", "docs/user-needs.md"]
 CODE_FOLDERS = ("src", "tests", "tools", "cmake", "fuzz")
 CODE_SUFFIXES = (".hpp", ".cpp", ".inc", ".py", ".cmake", ".txt", ".sh")
 PATH = re.compile(r"^[\w.*{}<>-]*/[\w./*{}<>-]*$|^[\w-]+\.(py|md|cpp|hpp|inc|txt|svg|cmake|json)$")
@@ -149,6 +149,18 @@ class Documents(unittest.TestCase):
         self.assertLess(read("README.md").count("\n"), 120)
         for document in DOCUMENTS:
             self.assertNotRegex(read(document), r"pypi\.org|npmjs|huggingface\.co|github\.com|debian\.org", document)
+
+
+class UserNeeds(unittest.TestCase):
+    def test_every_test_that_is_named_exists(self):
+        tests = set()
+        for path in glob.glob(os.path.join(ROOT, "tests", "*", "*_test.cpp")):
+            with open(path, encoding="utf-8") as file:
+                tests |= {f"{a}.{b}" for a, b in
+                          re.findall(r"^TEST(?:_[FP])?\((\w+), *(\w+)", file.read(), re.M)}
+        named = set(re.findall(r"`([A-Z]\w+\.[A-Z]\w+)`", read("docs/user-needs.md"))) - {"Suite.Name"}
+        self.assertGreater(len(named), 40)
+        self.assertEqual(sorted(named - tests), [])
 
 
 class Pictures(unittest.TestCase):
