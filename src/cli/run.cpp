@@ -33,7 +33,8 @@ struct RunArgs {
 struct Answer {
     std::string text;
     std::vector<int32_t> ids;
-    const char* finish = "length";  // "stop" (end token or stop string), "length", "interrupt"
+    std::vector<Logprobs> logprobs;  // of each id, where they were asked for
+    const char* finish = "length";   // "stop" (end token or stop string), "length", "interrupt"
     double load_s = 0, prefill_s = 0, decode_s = 0;
     uint32_t prompt_tokens = 0;
 };
@@ -116,6 +117,8 @@ Result<Answer> generate(Model& model, Context& context, const RunArgs& args,
             break;
         }
         a.ids.push_back(id);
+        if (args.sampling.logprobs > 0)
+            a.logprobs.push_back(log_probabilities(context.logits(0), id, args.sampling.logprobs));
         emit(stops.push(utf8.push(model.tokenizer().bytes(id)), stopped));
         if (stopped) a.finish = "stop";
         if (stopped || a.ids.size() == args.n) break;
@@ -166,6 +169,11 @@ void print_json(const Model& model, const RunArgs& args, const std::vector<int32
     j["ids"] = a.ids;
     j["text"] = a.text;
     j["finish"] = a.finish;
+    for (const Logprobs& l : a.logprobs) {
+        nlohmann::json best = nlohmann::json::array();
+        for (const TokenLogprob& t : l.best) best.push_back({{"id", t.id}, {"logprob", t.logprob}});
+        j["logprobs"].push_back({{"logprob", l.chosen}, {"best", best}});
+    }
     j["prompt_tokens"] = a.prompt_tokens;
     j["tokens"] = a.ids.size();
     j["load_s"] = a.load_s;
@@ -200,6 +208,8 @@ int run(RunArgs& args) {
             "--board");
     for (const std::string& s : args.stop)
         if (s.empty()) return complain("a stop string must not be empty");
+    if (args.sampling.logprobs > 0 && !args.json)
+        return complain("--logprobs are part of the JSON object that --json prints; add --json");
     auto options = model_options(args.engine);
     if (!options) return complain(options.error());
     const double begin = seconds_now();

@@ -153,6 +153,9 @@ void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
             },
             "the same by letters: edskypmxt")
         ->group(group);
+    add("--logprobs,--n-probs", a.logprobs,
+        "log-probabilities of the chosen token and of the n best, with --json; 0 = none")
+        ->check(CLI::Range(0u, 1000u));
     verb.add_option("--grammar", a.grammar, "GBNF that the answer must follow, or a file of it")
         ->group(group);
     verb.add_option("--grammar-file", a.grammar_file, "a file of GBNF")->group(group);

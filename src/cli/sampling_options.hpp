@@ -13,7 +13,8 @@ namespace ridge::cli {
 
 struct SamplingArgs {
     SamplerOptions options;
-    int64_t seed = 0;  // -1: another one each time
+    int64_t seed = 0;       // -1: another one each time
+    uint32_t logprobs = 0;  // report the chosen token's and those of so many best
     std::string samplers{}, sampler_letters{};
     std::vector<std::string> logit_bias{}, breakers{};
     bool ordered = false, lettered = false;  // were the two given?

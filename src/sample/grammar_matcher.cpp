@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "text/unicode.hpp"
 
 namespace ridge {
 namespace {
@@ -276,6 +279,31 @@ void GrammarMatcher::reset() {
     closed_ = false;
 }
 
+// Do all code points of two to four bytes lead from one configuration to the other?
+bool GrammarMatcher::takes_wide(uint32_t config, uint32_t next) {
+    std::vector<std::pair<uint32_t, int>> settled;  // after which so many bytes of any kind do
+    const auto rest = [&](const auto& self, uint32_t at, int missing, int low, int high) -> bool {
+        if (missing == 0) return at == next;
+        if (at == kDead) return false;
+        const bool any = low == 0x80 && high == 0xBF;
+        if (any &&
+            std::find(settled.begin(), settled.end(), std::pair(at, missing)) != settled.end())
+            return true;
+        for (int byte = low; byte <= high; ++byte)
+            if (!self(self, step(at, static_cast<uint8_t>(byte)), missing - 1, 0x80, 0xBF))
+                return false;
+        if (any) settled.emplace_back(at, missing);
+        return true;
+    };
+    for (int byte = 0xC2; byte <= 0xF4; ++byte) {
+        const text::LeadByte lead = text::lead_byte(static_cast<uint8_t>(byte));
+        if (!rest(rest, step(config, static_cast<uint8_t>(byte)), lead.length - 1, lead.low,
+                  lead.high))
+            return false;
+    }
+    return true;
+}
+
 const GrammarMatcher::Run& GrammarMatcher::run_of(uint32_t config) {
     if (configs_[config].run == kUnknown) {
         Run run;
@@ -289,6 +317,7 @@ const GrammarMatcher::Run& GrammarMatcher::run_of(uint32_t config) {
         for (size_t byte = 0; byte < 256 && run.next != kDead; ++byte)
             if (step(config, static_cast<uint8_t>(byte)) == run.next)
                 run.bytes[byte / 64] |= uint64_t{1} << (byte % 64);
+        run.wide = run.next != kDead && takes_wide(config, run.next);
         configs_[config].run = static_cast<uint32_t>(runs_.size());
         runs_.push_back(run);
     }
@@ -299,8 +328,10 @@ const GrammarMatcher::Run& GrammarMatcher::run_of(uint32_t config) {
 bool GrammarMatcher::takes_all(uint32_t config, const TokenTrie::Below& below) {
     for (uint32_t i = 0; i < below.height; ++i) {
         const Run& run = run_of(config);
-        for (size_t word = 0; word < 4; ++word)
+        for (size_t word = 0; word < 2; ++word)
             if ((below.bytes[word] & ~run.bytes[word]) != 0) return false;
+        const bool ascii = (below.bytes[2] | below.bytes[3]) == 0;
+        if (!ascii && !(below.text && run.wide)) return false;
         if (run.next == config) return true;
         config = run.next;
     }

@@ -70,6 +70,7 @@ class GrammarMatcher {
     struct Run {
         std::array<uint64_t, 4> bytes{};
         uint32_t next = kDead;
+        bool wide = false;  // does every code point beyond ASCII lead there, too?
     };
     struct Fresh {
         uint32_t state = 0;
@@ -87,6 +88,7 @@ class GrammarMatcher {
     size_t bytes_used() const;
     bool walk(std::vector<uint64_t>& bits);
     const Run& run_of(uint32_t config);
+    bool takes_wide(uint32_t config, uint32_t next);
     bool takes_all(uint32_t config, const TokenTrie::Below& below);
     Status overflow() const;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/unicode.hpp"
+
 namespace ridge {
 
 std::shared_ptr<const TokenTrie> TokenTrie::of(const Tokenizer& tokenizer) {
@@ -74,20 +76,44 @@ void TokenTrie::describe_subtrees() {
     constexpr uint32_t large = 32;  // nodes
     below_of_.assign(nodes_.size(), 0);
     below_.emplace_back();
+    // Where each node stands in UTF-8: bytes that are missing and bounds of the next one.
+    struct Place {
+        uint8_t missing = 0, low = 0x80, high = 0xBF;
+        bool broken = false;
+    };
+    std::vector<Place> path(longest_ + 1), place(nodes_.size());
+    for (size_t i = 0; i + 1 < nodes_.size(); ++i) {
+        const Node& n = nodes_[i];
+        Place at = path[n.depth - 1];
+        if (at.missing > 0) {
+            at.broken = at.broken || n.byte < at.low || n.byte > at.high;
+            at = {static_cast<uint8_t>(at.missing - 1), 0x80, 0xBF, at.broken};
+        } else {
+            const text::LeadByte lead = text::lead_byte(n.byte);
+            at.broken = at.broken || lead.length == 0;
+            if (lead.length > 0)
+                at = {static_cast<uint8_t>(lead.length - 1), lead.low, lead.high, at.broken};
+        }
+        path[n.depth] = place[i] = at;
+    }
     // From the back, so that what lies below a node was met before it: collected by depth until the
     // node above takes it.
     std::vector<Below> collected(longest_ + 2);
+    std::vector<bool> broken(longest_ + 2, false);  // is something below no UTF-8?
     for (size_t i = nodes_.size() - 1; i-- > 0;) {
         const Node& n = nodes_[i];
         const Below own = std::exchange(collected[n.depth + 1], {});
         if (n.end - i >= large) {
             below_of_[i] = static_cast<uint32_t>(below_.size());
             below_.push_back(own);
+            below_.back().text = place[i].missing == 0 && !place[i].broken && !broken[n.depth + 1];
         }
         Below& above = collected[n.depth];
         for (size_t k = 0; k < 4; ++k) above.bytes[k] |= own.bytes[k];
         above.bytes[n.byte / 64] |= uint64_t{1} << (n.byte % 64);
         above.height = std::max(above.height, own.height + 1);
+        broken[n.depth] = broken[n.depth] || broken[n.depth + 1] || place[i].broken;
+        broken[n.depth + 1] = false;
     }
 }
 

@@ -41,11 +41,13 @@ class TokenTrie {
     std::span<const int32_t> ends() const { return ends_; }
     bool is_end(int32_t id) const;
 
-    // What lies below a node, for large subtrees alone: the bytes that occur, as 256 bits, and how
-    // many follow one another at most. Null for small ones.
+    // What lies below a node, for large subtrees alone: the bytes that occur, as 256 bits, how many
+    // follow one another at most, and whether a code point ends at the node and all below is
+    // well-formed UTF-8 or the beginning of it. Null for small ones.
     struct Below {
         std::array<uint64_t, 4> bytes{};
         uint32_t height = 0;
+        bool text = false;
     };
     const Below* below(size_t i) const {
         return below_of_[i] == 0 ? nullptr : &below_[below_of_[i]];

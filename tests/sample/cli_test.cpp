@@ -1,6 +1,7 @@
 // The sampling options of ridge run, as users meet them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "support/cli.hpp"
@@ -128,6 +129,21 @@ TEST(SamplingCli, AnswersFollowGrammars) {
     const json j = json::parse(r.out);
     EXPECT_EQ(j.at("text"), "abc");
     EXPECT_EQ(j.at("finish"), "stop");
+}
+
+TEST(SamplingCli, LogProbabilitiesOfTheGreedyTokenAreTheBest) {
+    const json j = json::parse(run({"--json", "--logprobs", "3"}).out);
+    ASSERT_EQ(j.at("logprobs").size(), j.at("ids").size());
+    for (size_t i = 0; i < j.at("ids").size(); ++i) {
+        const json& l = j.at("logprobs")[i];
+        ASSERT_EQ(l.at("best").size(), 3u);
+        EXPECT_EQ(l.at("best")[0].at("id"), j.at("ids")[i]);
+        EXPECT_EQ(l.at("best")[0].at("logprob"), l.at("logprob"));
+        double share = 0;
+        for (const json& b : l.at("best")) share += std::exp(b.at("logprob").get<double>());
+        EXPECT_LE(share, 1.0 + 1e-6);
+    }
+    expect_complaint({"--logprobs", "3"}, {"--json"});
 }
 
 TEST(SamplingCli, WhatIsWrongIsNamed) {

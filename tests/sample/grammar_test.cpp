@@ -442,6 +442,36 @@ TEST(GrammarMatcher, MaskIsWhatEachTokenAloneSays) {
     EXPECT_GT(allowed, 10000u);
 }
 
+TEST(GrammarMatcher, MasksOfWideClasses) {
+    // Long runs of any character, whole and broken: what the walk takes at once must be right.
+    const std::vector<std::string> pieces = {
+        "a",    "x",    "e",        "\xC3\xA9",     "\xE6\x97\xA5", "\xF0\x9F\x98\x80",
+        "\xE6", "\x97", "\xF0\x9F", "\xED\xA0\x80", "\xC0\xAF",     "\""};
+    std::mt19937 random(9);
+    std::vector<std::string> tokens;
+    for (int i = 0; i < 3000; ++i) {
+        std::string token;
+        for (auto k = 1 + random() % 6; k > 0; --k)
+            token += pieces[random() % (i % 2 == 0 ? 6 : pieces.size())];
+        tokens.push_back(token);
+    }
+    const auto trie = trie_of(tokens);
+    for (const char* text :
+         {"root ::= .*", "root ::= [^x]{0,5} \"x\"?", "root ::= \"\\\"\" [^\"]{2,9} \"\\\"\"",
+          "root ::= ([^x\\u0100-\\uffff] | \"xx\"){3,}", "root ::= [a\\u0080-\\U0010FFFF]{4} .*"}) {
+        const auto g = grammar(text);
+        for (const std::string start : {"", "\"", "a", "\"a\xE6", "aaa\xF0"}) {
+            GrammarMatcher m(g, trie);
+            if (!m.accept_text(start)) continue;
+            const auto mask = m.mask();
+            ASSERT_TRUE(mask.has_value());
+            for (size_t id = 0; id < tokens.size(); ++id)
+                ASSERT_EQ(((*mask)[id / 64] >> (id % 64) & 1) != 0, begins(g, start + tokens[id]))
+                    << text << " after " << start << ": " << tokens[id];
+        }
+    }
+}
+
 TEST(GrammarMatcher, HalfACodePointIsAllowedWhereItCanBecomeOneOfTheClass) {
     const auto trie = trie_of({"\xE3", "\xE3\x81", "\xE3\x81\x82", "\x82", "\xE4", "\xC3", "\x81"});
     GrammarMatcher m(grammar("root ::= [\\u3041-\\u309f]+"), trie);
