@@ -86,20 +86,22 @@ class SchemaCompiler {
     };
 
     // The rule of a schema; equal ones share it, and that is where recursion ends.
-    Result<std::string> rule_for(const Json& s, const std::string& at) {
+    Result<std::string> rule_for(const Json& given, const std::string& place) {
+        const Json* target = &given;
+        std::string at = place;
+        for (int hops = 0;
+             target->is_object() && target->contains("$ref") && only(*target, {"$ref"}); ++hops) {
+            if (hops == 64)
+                return unsupported("the $ref at " + place +
+                                   " leads on 64 times, or around in a circle");
+            const Json& ref = target->at("$ref");
+            if (!ref.is_string()) return invalid("the $ref at " + at + " is no text");
+            RIDGE_ASSIGN(target, schema::resolve(root_, ref.get<std::string>(), at));
+            at = ref.get<std::string>();
+        }
+        const Json& s = *target;
         if (s.is_boolean() && s.get<bool>()) return std::string("value");
         if (s.is_boolean()) return nothing_fits(at);
-        if (s.is_object() && s.contains("$ref") && only(s, {"$ref"})) {
-            if (!s.at("$ref").is_string()) return invalid("the $ref at " + at + " is no text");
-            const std::string ref = s.at("$ref");
-            RIDGE_ASSIGN(const Json* const target, schema::resolve(root_, ref, at));
-            if (target->is_object() && target->contains("$ref") && at.size() > 4096)
-                return unsupported("the $ref at " + at.substr(0, 40) +
-                                   "... leads around in a circle");
-            if (target->is_object() && only(*target, {"$ref"}) && target->contains("$ref"))
-                return rule_for(*target, at + ref);  // `at` grows: bounds a circle of references
-            return rule_for(*target, ref);
-        }
         if (++rules_ > kMaxRules) return unsupported("the JSON schema makes too large a grammar");
         const auto [it, is_new] = known_.emplace(s.dump(), fmt::format("s{}", known_.size()));
         if (is_new) queue_.push_back({s, at, it->second});

@@ -10,7 +10,7 @@ namespace {
 
 // References and allOf that lead on to others, while one schema is put together: bounds both the
 // depth of the recursion and, where they fan out, its time.
-constexpr int kMaxSteps = 400;
+constexpr int kMaxSteps = 200;
 
 tl::unexpected<Error> unsupported(std::string what) {
     return fail(ErrorCode::unsupported, std::move(what));
