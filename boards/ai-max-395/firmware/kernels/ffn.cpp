@@ -72,13 +72,13 @@ int32_t gated_row(int32_t* gate, const int32_t* up, const int32_t* m, uint32_t w
     for (uint32_t i = 0; i < w; ++i) {
         const int32_t g = row.gate(mulh(mulh(gate[i], m[i]), row.mantissa));
         const int32_t u = row.up(mulh(mulh(up[i], m[w + i]), row.mantissa));
-        const int32_t x = max_of(-abs_of(g), -(24 << 16));
+        const int32_t s = sign_mask(g);
+        const int32_t x = max_of(wrap_sub(s, g ^ s), -(24 << 16));  // -|g|
         // 2^x with 30 fraction bits, 1 + 2^x with 30.
         const int32_t power = (exp2_piece(pieces, x) * 2049) >> (-(x >> 16));
         const uint32_t y =
             reciprocal<2>((1u << 30) + static_cast<uint32_t>(power));  // 2^31 sigmoid
         const int32_t half = static_cast<int32_t>(y >> 1);             // 2^30 ...
-        const int32_t s = sign_mask(g);
         int32_t sigmoid = wrap_sub(half ^ s, s) + ((1 << 30) & s);
         if (RIDGE_FW_FAULT == 5) sigmoid = 1 << 30;
         const int32_t silu = mulh(shl(g, 2), sigmoid);
