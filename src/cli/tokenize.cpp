@@ -1,6 +1,7 @@
-// ridge tokenize: text to token ids.
+// ridge tokenize: text to token ids, and back.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -12,8 +13,28 @@ namespace {
 
 struct TokenizeArgs {
     std::string model, text, file;
-    bool json = false, no_special = false;
+    bool json = false, no_special = false, no_bos = false, decode = false;
 };
+
+// Numbers with anything but digits between them, such as [1, 2, 3].
+Result<std::vector<int32_t>> parse_ids(std::string_view text) {
+    std::vector<int32_t> ids;
+    for (size_t at = 0; at < text.size();) {
+        if (text[at] < '0' || text[at] > '9') {
+            ++at;
+            continue;
+        }
+        int32_t id = 0;
+        const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), id);
+        if (error != std::errc())
+            return fail(ErrorCode::invalid_argument,
+                        fmt::format("{} is no token id; ids are below 2147483648",
+                                    std::string_view(text.data() + at, end)));
+        ids.push_back(id);
+        at = static_cast<size_t>(end - text.data());
+    }
+    return ids;
+}
 
 int tokenize(TokenizeArgs& a) {
     if (!a.file.empty()) {
@@ -29,7 +50,19 @@ int tokenize(TokenizeArgs& a) {
     if (!vocab) return complain(vocab.error());
     const auto tokenizer = Tokenizer::create(*vocab);
     if (!tokenizer) return complain(tokenizer.error());
-    const std::vector<int32_t> ids = tokenizer->encode(a.text, !a.no_special, !a.no_special);
+    if (a.decode) {
+        const auto ids = parse_ids(a.text);
+        if (!ids) return complain(ids.error());
+        const std::string text = tokenizer->decode(*ids);
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        return 0;
+    }
+    const std::vector<int32_t> ids =
+        tokenizer->encode(a.text, !a.no_special && !a.no_bos, !a.no_special);
+    if (!a.no_special && !a.no_bos && tokenizer->doubles_bos(ids))
+        fmt::print(stderr,
+                   "ridge: the text begins with the BOS token that the file adds as well, so there "
+                   "are two; --no-bos adds none\n");
     if (a.json) {
         fmt::print("{}\n", nlohmann::json{{"ids", ids}}.dump());
         return 0;
@@ -46,13 +79,15 @@ int tokenize(TokenizeArgs& a) {
 
 void add_tokenize(CLI::App& app, int& code) {
     auto a = std::make_shared<TokenizeArgs>();
-    CLI::App* v = app.add_subcommand("tokenize", "Text to token ids");
+    CLI::App* v = app.add_subcommand("tokenize", "Text to token ids, or back");
     v->add_option("model", a->model, "GGUF file, or the name of one in the model folder")
         ->required();
     v->add_option("-p,--prompt", a->text, "the text");
     v->add_option("-f,--file", a->file, "read the text from a file (- for standard input)");
     v->add_flag("--no-special", a->no_special,
                 "leave control tokens in the text as text, and add none");
+    v->add_flag("--no-bos", a->no_bos, "add no BOS or EOS, but take control tokens in the text");
+    v->add_flag("--decode", a->decode, "the text is a list of ids: print what they stand for");
     v->add_flag("--json", a->json, "print {\"ids\": [...]}");
     v->callback([a, &code] { code = tokenize(*a); });
 }

@@ -293,6 +293,10 @@ bool Tokenizer::adds_bos() const {
     return impl_->add_bos;
 }
 
+bool Tokenizer::doubles_bos(std::span<const int32_t> ids) const {
+    return impl_->add_bos && ids.size() > 1 && ids[0] == impl_->bos && ids[1] == impl_->bos;
+}
+
 int32_t Tokenizer::size() const {
     return static_cast<int32_t>(impl_->count());
 }

@@ -55,6 +55,9 @@ class Tokenizer {
     int32_t bos() const;  // -1: none
     int32_t eos() const;
     bool adds_bos() const;
+    // Whether a sequence begins with the BOS that encode() adds and another one: the text or the
+    // template had one of its own, and the model sees two.
+    bool doubles_bos(std::span<const int32_t> ids) const;
     int32_t size() const;
 
     std::string_view chat_template() const;  // the file's; empty: none

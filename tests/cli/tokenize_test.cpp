@@ -63,6 +63,33 @@ TEST_F(Tokenize, NoSpecialLeavesControlTokensAsText) {
     EXPECT_EQ(without, (Ids{259, 3 + 'a', 3 + '<', 3 + '/', 3 + 's', 3 + '>'}));
 }
 
+TEST_F(Tokenize, DecodesIds) {
+    const auto decoded = [&](const std::string& text) {
+        const CliRun r = run({"--decode", "-p", text});
+        EXPECT_EQ(r.code, 0) << r.err;
+        return r.out;
+    };
+    EXPECT_EQ(decoded("1 259 100 101"), "ab");  // without BOS and the space that encoding adds
+    EXPECT_EQ(decoded("[100, 259, 101]"), "a b");
+    EXPECT_EQ(decoded(""), "");
+    EXPECT_EQ(decoded("100 99999999"), "a");
+    const CliRun bad = run({"--decode", "-p", "1 4294967296"});
+    EXPECT_EQ(bad.code, 1);
+    EXPECT_TRUE(test::is_one_complaint(bad.err)) << bad.err;
+}
+
+TEST_F(Tokenize, WarnsOfTwoBosTokens) {
+    CliRun r = run({"-p", "<s>ab", "--json"});
+    EXPECT_EQ(r.code, 0);
+    EXPECT_EQ(r.out, "{\"ids\":[1,1,259,100,101]}\n");
+    EXPECT_NE(r.err.find("two"), std::string::npos) << r.err;
+    r = run({"-p", "<s>ab", "--json", "--no-bos"});
+    EXPECT_EQ(r.out, "{\"ids\":[1,259,100,101]}\n");
+    EXPECT_EQ(r.err, "");
+    r = run({"-p", "<s>ab", "--json", "--no-special"});
+    EXPECT_EQ(r.err, "");
+}
+
 TEST_F(Tokenize, ListsIdsAndPieces) {
     const CliRun r = run({"-p", "a\n"});
     EXPECT_EQ(r.code, 0);

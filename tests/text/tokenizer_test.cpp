@@ -344,6 +344,20 @@ TEST(Special, AddsWhatTheFileAsksFor) {
     EXPECT_TRUE(t.adds_bos());
 }
 
+TEST(Special, TwoBosTokensAreSeen) {
+    auto vocab = byte_level_vocab("gpt-2");
+    vocab.data.bos = vocab.add("<b>", TokenType::control);
+    vocab.data.add_bos = true;
+    const Tokenizer t = make(vocab);
+    EXPECT_TRUE(t.doubles_bos(t.encode("<b>a", true, true)));
+    EXPECT_FALSE(t.doubles_bos(t.encode("<b>a", true, false)));  // a user's text
+    EXPECT_FALSE(t.doubles_bos(t.encode("<b>a", false, true)));
+    EXPECT_FALSE(t.doubles_bos(t.encode("a<b>", true, true)));
+    EXPECT_FALSE(t.doubles_bos({}));
+    vocab.data.add_bos = false;
+    EXPECT_FALSE(make(vocab).doubles_bos(t.encode("<b><b>", false, true)));
+}
+
 TEST(Special, EndsAndControlTokens) {
     auto vocab = byte_level_vocab("gpt-2");
     vocab.data.eos = vocab.add("<e>");  // typed normal: control all the same
