@@ -30,8 +30,8 @@ def output(*command):
     return done.stdout
 
 
-def perplexity(ridge, model, text, tokens):
-    return json.loads(output(ridge, "perplexity", model, text, "--kld", "--json", "--max-tokens", str(tokens)))
+def perplexity(ridge, model, text, tokens, *options):
+    return json.loads(output(ridge, "perplexity", model, text, *options, "--json", "--max-tokens", str(tokens)))
 
 
 def rate(ridge, model):
@@ -46,12 +46,14 @@ def main():
     parser.add_argument("model")
     parser.add_argument("text")
     parser.add_argument("--peer")
-    parser.add_argument("--tokens", type=int, default=2048)
+    parser.add_argument("--tokens", type=int, default=4096)
     parser.add_argument("--work")
     a = parser.parse_args()
     head = "| type | MB | bits a weight | quantized in | perplexity | against F32 | mean KLD of int8 activations | decode tokens/s |"
     rule = "|---|---:|---:|---:|---:|---:|---:|---:|"
-    lines, first = [head + (" perplexity of llama-quantize's file |" if a.peer else ""), rule + ("---:|" if a.peer else "")], None
+    about = (f"Perplexity over the first {a.tokens:,} tokens of `{os.path.relpath(a.text, ROOT)}`; \"against F32\" compares with "
+             "the F32 file computed\nwithout rounding activations.\n")
+    lines, first = [about, head + (" perplexity of llama-quantize's file |" if a.peer else ""), rule + ("---:|" if a.peer else "")], None
     with tempfile.TemporaryDirectory(dir=a.work) as folder:
         out = os.path.join(folder, "m.gguf")
         for name in TYPES:
@@ -61,7 +63,7 @@ def main():
             bits = said.split("MB, ")[1].split(" bits")[0]
             if not output(a.ridge, "run", out, "-p", "The", "-n", "8").strip():
                 raise SystemExit(f"docs_quantize: {name} says nothing")
-            q = perplexity(a.ridge, out, a.text, a.tokens)
+            q = perplexity(a.ridge, out, a.text, a.tokens, "--kld")
             first = first or q["oracle_perplexity"]
             size = os.path.getsize(out)
             line = (f"| {name} | {size / 1e6:.1f} | {bits} | {took:.1f} s | {q['perplexity']:.3f} | "
