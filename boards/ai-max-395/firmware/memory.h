@@ -64,6 +64,7 @@ inline constexpr uint32_t p_tiles = SOC_SOFTMAX + 512u;         // 2 x 128
 inline constexpr uint32_t softmax_state = SOC_SOFTMAX + 768u;   // 128: two of {maximum, sum}[8]
 inline constexpr uint32_t exp2_pieces = SOC_SOFTMAX + 896u;     // 128
 inline constexpr uint32_t score_factors = SOC_SOFTMAX + 1024u;  // int32 [8][heads], 512
+inline constexpr uint32_t warm_up_area = SOC_SOFTMAX + 2048u;   // 48, zeros: empty launches
 inline constexpr uint32_t q_tile = act_rows;                    // int16 [8][q]
 inline constexpr uint32_t reload_tiles = act_rows + 2048u;      // K and V copied out of the ring
 inline constexpr uint32_t o_rows = SOC_FFN_TILES + 8192u;       // int32 [8][q]

@@ -110,19 +110,21 @@ inline void start(const Launch& l) {
     }
 }
 
-// An empty launch over the softmax area.
-constexpr Launch warm_up{SOC_SOFTMAX + 2048u,
-                         16,
-                         SOC_SOFTMAX + 2064u,
-                         16,
-                         SOC_SOFTMAX + 2080u,
-                         16,
-                         1u | 1u << 16,
-                         8,
-                         0,
-                         MAU_NO_SHIFT,
-                         0,
-                         0};
+// An empty launch: zeros.
+constexpr Launch warm_up{
+    .q = warm_up_area,
+    .q_stride = 16,
+    .k = warm_up_area + 16u,
+    .k_stride = 16,
+    .o = warm_up_area + 32u,
+    .o_stride = 16,
+    .m_n = 1u | 1u << 16,
+    .depth = 8,
+    .ctrl = MAU_CTRL_TRANSPOSE_B,
+    .shift = MAU_NO_SHIFT,
+    .needs = 0,
+    .releases = 0,
+};
 constexpr uint32_t warm_up_launches = 4;
 
 void warm() {

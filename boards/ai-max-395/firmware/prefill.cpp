@@ -132,6 +132,7 @@ void prefill_init(uint8_t* weights, uint32_t sram_base) {
     if (library.status != PREFILL_OK) return;
     for (uint32_t i = 0; i < SOC_KV_SLOTS * SOC_KV_SLOT / 4; ++i) at<int32_t>(SOC_KV_RING)[i] = 0;
     for (uint32_t i = 0; i < 16; ++i) at<Piece>(exp2_pieces)[i] = exp2_table[i];
+    for (uint32_t i = 0; i < 12; ++i) at<int32_t>(warm_up_area)[i] = 0;
     library.ready = true;
 }
 
