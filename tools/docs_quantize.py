@@ -51,8 +51,8 @@ def main():
     a = parser.parse_args()
     head = "| type | MB | bits a weight | quantized in | perplexity | against F32 | mean KLD of int8 activations | decode tokens/s |"
     rule = "|---|---:|---:|---:|---:|---:|---:|---:|"
-    about = (f"Perplexity over the first {a.tokens:,} tokens of `{os.path.relpath(a.text, ROOT)}`; \"against F32\" compares with "
-             "the F32 file computed\nwithout rounding activations.\n")
+    about = (f"Perplexity over the first {a.tokens:,} tokens of `{os.path.relpath(a.text, ROOT)}`; \"against F32\" compares "
+             "with the F32\nfile computed without rounding activations.\n")
     lines, first = [about, head + (" perplexity of llama-quantize's file |" if a.peer else ""), rule + ("---:|" if a.peer else "")], None
     with tempfile.TemporaryDirectory(dir=a.work) as folder:
         out = os.path.join(folder, "m.gguf")
