@@ -190,15 +190,15 @@ int run_on_board(const BoardRun& run) {
     if (!path) return complain(path.error());
     const auto file = GgufFile::open(*path);
     if (!file) return complain(file.error());
-    const auto prompts = calibration_text(**built, run.calibration);
-    if (!prompts) return complain(prompts.error());
-    const auto image = image::export_image(*file, *prompts);
-    if (!image) return complain(image.error());
     const auto tokenizer = open_tokenizer(*file);
     if (!tokenizer) return complain(tokenizer.error());
     const auto ids = prompt_ids(*tokenizer, run);
     if (!ids) return complain(ids.error());
     if (run.n == 0) return complain("the board generates one token at least; give -n 1 or more");
+    const auto prompts = calibration_text(**built, run.calibration);
+    if (!prompts) return complain(prompts.error());
+    const auto image = image::export_image(*file, *prompts);
+    if (!image) return complain(image.error());
     if (ids->size() + run.n > image->rope_positions)
         return complain(
             fmt::format("prompt and answer have {} tokens together, the board has "

@@ -42,8 +42,8 @@ Matrix in_pairs(const Matrix& m, uint32_t head_dim) {
 
 class Assembler {
   public:
-    Assembler(const Decoder& d, const Ranges& ranges, const ImageHeader& header)
-        : d_(d), ranges_(ranges), h_(header), bytes_(header.image_bytes) {}
+    Assembler(const Decoder& d, const Ranges& ranges, const ImageHeader& header, bool q12_4)
+        : d_(d), ranges_(ranges), h_(header), bytes_(header.image_bytes), q12_4_(q12_4) {}
 
     Result<std::vector<uint8_t>> run() {
         residual();
@@ -136,9 +136,15 @@ class Assembler {
                 fmt::format("{} of layer {} are larger than the board's integers hold", what, l);
     }
 
-    void prepare(uint32_t layer, const Matrix& gain, std::vector<int32_t>& block) {
+    // `largest`: of the normalised rows, in calibration.
+    void prepare(uint32_t layer, const Matrix& gain, float largest, std::vector<int32_t>& block) {
         const Scaled s = scale_together(as_doubles(gain));
-        step(IMAGE_PREPARE, layer).exponent[0] = s.exponent;
+        ImageStep& to = step(IMAGE_PREPARE, layer);
+        to.exponent[0] = s.exponent;
+        const double steps[] = {largest > 0 ? largest_weight / static_cast<double>(largest) : 1.0};
+        const Scaled fixed = scale_together(steps);
+        to.static_mant = fixed.mantissa[0];
+        to.static_exp = fixed.exponent;
         append(block, s.mantissa);
     }
     static void append(std::vector<int32_t>& to, const std::vector<int32_t>& from) {
@@ -151,8 +157,12 @@ class Assembler {
         for (size_t i = 0; i < unit.size(); ++i)
             to.push_back(bias.empty() ? 0 : to_fixed(bias.values[i] / unit[i], frac));
     }
+    QuantizedRows quantize(const Matrix& m) const {
+        return q12_4_ ? quantize_with(m, 1.0 / 16) : quantize_rows(m);
+    }
     // Scale of each row of K or V in the cache: its head's range / 2047.
-    std::vector<double> cache_units(const std::vector<float>& range) const {
+    std::vector<double> cache_units(std::vector<float> range) const {
+        if (q12_4_) range.assign(range.size(), *std::max_element(range.begin(), range.end()));
         std::vector<double> units;
         for (const float r : range)
             units.insert(units.end(), d_.head_dim,
@@ -163,14 +173,14 @@ class Assembler {
     void layer(uint32_t l) {
         const DecoderLayer& w = d_.layer[l];
         std::vector<int32_t> a, b;
-        prepare(l, w.attention_norm, a);
+        prepare(l, w.attention_norm, ranges_.at(Tap::attention_in, l), a);
         const std::vector<double> k_unit = cache_units(ranges_.k[l]);
         const std::vector<double> v_unit = cache_units(ranges_.v[l]);
         const int32_t q_frac = qkv(l, k_unit, v_unit, a);
         attend(l, k_unit, q_frac, a);
         constants(a, h_.constants_a);
         out(l, v_unit, b);
-        prepare(l, w.ffn_norm, b);
+        prepare(l, w.ffn_norm, ranges_.at(Tap::ffn_in, l), b);
         ffn(l, b);
         constants(b, h_.constants_b);
     }
@@ -178,9 +188,9 @@ class Assembler {
     int32_t qkv(uint32_t l, const std::vector<double>& k_unit, const std::vector<double>& v_unit,
                 std::vector<int32_t>& block) {
         const DecoderLayer& w = d_.layer[l];
-        const QuantizedRows k = quantize_rows(in_pairs(w.k, d_.head_dim));
-        const QuantizedRows v = quantize_rows(w.v);
-        const QuantizedRows q = quantize_rows(in_pairs(w.q, d_.head_dim));
+        const QuantizedRows k = quantize(in_pairs(w.k, d_.head_dim));
+        const QuantizedRows v = quantize(w.v);
+        const QuantizedRows q = quantize(in_pairs(w.q, d_.head_dim));
         std::vector<double> scale = k.scale;
         for (size_t i = 0; i < scale.size(); ++i) scale[i] /= k_unit[i];
         const Scaled sk = scale_together(scale);
@@ -226,7 +236,11 @@ class Assembler {
         const uint32_t group = d_.heads / d_.kv_heads;
         for (uint32_t c = 0; c < d_.q_width(); ++c)
             factor.push_back(v_unit[size_t{c / d_.head_dim / group} * d_.head_dim]);
-        const QuantizedRows q = quantize_rows(d_.layer[l].output, factor);
+        // Literal Q12.4 has one unit of V a layer, so that it stays out of the rounding.
+        QuantizedRows q =
+            q12_4_ ? quantize(d_.layer[l].output) : quantize_rows(d_.layer[l].output, factor);
+        if (q12_4_)
+            for (double& s : q.scale) s *= v_unit[0];
         const Scaled s = scale_together(q.scale);
         step(IMAGE_OUT, l, q.n, q.k).exponent[0] = s.exponent;
         row_units(q.values, q.k);
@@ -235,8 +249,8 @@ class Assembler {
 
     void ffn(uint32_t l, std::vector<int32_t>& block) {
         const DecoderLayer& w = d_.layer[l];
-        QuantizedRows gate = quantize_rows(w.gate), up = quantize_rows(w.up);
-        const QuantizedRows down = quantize_rows(w.down);
+        QuantizedRows gate = quantize(w.gate), up = quantize(w.up);
+        const QuantizedRows down = quantize(w.down);
         for (double& s : gate.scale) s *= log2e;
         for (double& s : up.scale) s *= ln2;
         const Scaled sg = scale_together(gate.scale), su = scale_together(up.scale);
@@ -289,9 +303,9 @@ class Assembler {
 
     void head() {
         std::vector<int32_t> a;
-        prepare(d_.layers, d_.final_norm, a);
+        prepare(d_.layers, d_.final_norm, ranges_.at(Tap::final_in, 0), a);
         constants(a, h_.constants_a);
-        const QuantizedRows q = quantize_rows(d_.head_matrix());
+        const QuantizedRows q = quantize(d_.head_matrix());
         const Scaled m = scale_together(q.scale);
         ImageStep& s = step(IMAGE_HEAD, d_.layers, h_.vocab, d_.hidden);
         s.exponent[0] = m.exponent;
@@ -328,13 +342,15 @@ class Assembler {
     std::vector<uint8_t> bytes_;
     ImageStep step_{};
     uint32_t steps_ = 0, units_ = 0, weights_ = 0, constants_ = 0;
+    bool q12_4_;
     std::string problem_;
 };
 
 }  // namespace
 
-Result<std::vector<uint8_t>> assemble(const Decoder& d, const Ranges& ranges, ImageHeader header) {
-    return Assembler(d, ranges, header).run();
+Result<std::vector<uint8_t>> assemble(const Decoder& d, const Ranges& ranges, ImageHeader header,
+                                      bool q12_4) {
+    return Assembler(d, ranges, header, q12_4).run();
 }
 
 }  // namespace ridge::image

@@ -8,8 +8,10 @@
 
 namespace ridge::image {
 
-// `header` as plan_image() made it. Error: unsupported where the ranges of calibration leave what
-// the chip's integers hold.
-Result<std::vector<uint8_t>> assemble(const Decoder& d, const Ranges& ranges, ImageHeader header);
+// `header` as plan_image() made it. `q12_4`: weights with the fixed step 1/16, one scale a matrix,
+// as the report has them (measured beside rows with a scale each). Error: unsupported where the
+// ranges of calibration leave what the chip's integers hold.
+Result<std::vector<uint8_t>> assemble(const Decoder& d, const Ranges& ranges, ImageHeader header,
+                                      bool q12_4);
 
 }  // namespace ridge::image

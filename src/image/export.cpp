@@ -46,7 +46,7 @@ void identify(const GgufFile& file, uint32_t id[4]) {
 
 }  // namespace
 
-Result<Image> export_image(const GgufFile& file, std::string_view prompts) {
+Result<Image> export_image(const GgufFile& file, std::string_view prompts, bool q12_4) {
     const ModelShape shape = read_shape(file);
     if (auto why = misfits(shape, file.find("output.weight") != nullptr); !why.empty())
         return does_not_fit(file, why);
@@ -59,7 +59,7 @@ Result<Image> export_image(const GgufFile& file, std::string_view prompts) {
     ImageHeader header = plan_image(shape);
     identify(file, header.model_id);
     Image image;
-    RIDGE_ASSIGN(image.bytes, assemble(decoder, ranges, header));
+    RIDGE_ASSIGN(image.bytes, assemble(decoder, ranges, header, q12_4));
     image.rope_positions = header.rope_positions;
     image.chunk_rows = header.chunk_rows;
     image.layers = header.layers;

@@ -24,7 +24,8 @@ struct Image {
 // equal bytes. Errors: unsupported with every reason why the model does not fit, with numbers (from
 // the header alone, before a weight is read) or which of its steps the board does not have;
 // bad_file; invalid_argument (no prompt).
-Result<Image> export_image(const GgufFile& file, std::string_view prompts);
+// `q12_4` gives the weights of the report, a step of 1/16 and one scale a matrix, to measure them.
+Result<Image> export_image(const GgufFile& file, std::string_view prompts, bool q12_4 = false);
 
 // Fills in the checksums of an image; for whoever changes one.
 void seal_image(std::vector<uint8_t>& image);

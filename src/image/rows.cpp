@@ -40,6 +40,15 @@ QuantizedRows quantize_rows(const Matrix& m, std::span<const double> column_fact
     return q;
 }
 
+QuantizedRows quantize_with(const Matrix& m, double unit) {
+    QuantizedRows q{m.n, m.k, {}, std::vector<double>(m.n, unit)};
+    q.values.reserve(m.values.size());
+    for (const float v : m.values)
+        q.values.push_back(static_cast<int16_t>(
+            std::clamp<double>(std::round(v / unit), -largest_weight, largest_weight)));
+    return q;
+}
+
 int32_t to_fixed(double value, int frac) {
     return static_cast<int32_t>(
         std::clamp(std::round(std::ldexp(value, frac)), -2147483647.0, 2147483647.0));

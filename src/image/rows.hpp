@@ -30,6 +30,8 @@ struct QuantizedRows {
 // The unit of a row is its largest magnitude / 2047; values are rounded to nearest, half away from
 // zero. `column_factor` (empty, or k values) multiplies columns first.
 QuantizedRows quantize_rows(const Matrix& m, std::span<const double> column_factor = {});
+// The unit of all rows is `unit`; what exceeds 2047 of it is clamped.
+QuantizedRows quantize_with(const Matrix& m, double unit);
 
 // round(value * 2^frac) within int32.
 int32_t to_fixed(double value, int frac);

@@ -151,7 +151,8 @@ TEST(BoardCli, WrongRunsAreOneSentence) {
     expect_complaint(run + " -p x --temp 0.5", "greedily");
     expect_complaint(run + " -f /nowhere", "/nowhere");
     expect_complaint("run " + tiny + " -p x --profile peak", "--board");
-    expect_complaint(run + " -p x --calibration-text /nowhere/p.txt", "/nowhere/p.txt");
+    expect_complaint("run --board ai-max-395 " + tiny + " -p x --calibration-text /nowhere/p.txt",
+                     "/nowhere/p.txt");
     const test::TempDir dir;
     std::string text;
     for (int i = 0; i < 200; ++i) text += "xyz ";

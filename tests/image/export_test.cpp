@@ -220,6 +220,42 @@ TEST(Export, RotationsAreTheNearestIntegers) {
         }
 }
 
+// The report's weights: every integer is round(16 w), and a matrix has one scale.
+TEST(Export, LiteralSixteenthsHaveOneScaleAMatrix) {
+    const auto file = GgufFile::open(RIDGE_SOURCE_DIR "/models/tiny-395-f32.gguf");
+    ASSERT_TRUE(file);
+    const auto image = image::export_image(*file, prompts, true);
+    const auto decoder = image::read_decoder(*file);
+    ASSERT_TRUE(image && decoder);
+    const test::ImageReader read(image->bytes);
+    for (uint32_t l = 0; l < decoder->layers; ++l) {
+        const ReadMatrix& gate = read.layer[l].gate;
+        for (size_t i = 0; i < decoder->layer[l].gate.values.size(); ++i) {
+            ASSERT_NEAR(gate.half_step[i], 1.0 / 32, 1e-6);
+            ASSERT_NEAR(gate.m.values[i], std::round(decoder->layer[l].gate.values[i] * 16) / 16,
+                        1e-5);
+        }
+        for (const ReadMatrix* m : {&read.layer[l].k, &read.layer[l].v, &read.layer[l].output})
+            for (const double half : m->half_step)
+                ASSERT_NEAR(half, m->half_step[0], 1e-6 * m->half_step[0]);
+    }
+}
+
+TEST(Export, NormsHaveTheScaleOfCalibration) {
+    const Exported e = export_file(RIDGE_SOURCE_DIR "/models/tiny-395-f32.gguf");
+    const test::ImageReader read(e.image.bytes);
+    for (uint32_t i = 0; i < read.h.steps; ++i) {
+        const ImageStep s = read.step(i);
+        if (s.kind != IMAGE_PREPARE) continue;
+        const bool last = s.layer == read.h.layers, ffn = read.step(i + 1).kind == IMAGE_FFN;
+        const float largest = e.ranges.at(last  ? image::Tap::final_in
+                                          : ffn ? image::Tap::ffn_in
+                                                : image::Tap::attention_in,
+                                          last ? 0 : s.layer);
+        EXPECT_NEAR(std::ldexp(s.static_mant, -s.static_exp) * largest, 2047, 0.01) << i;
+    }
+}
+
 TEST(Export, ChecksumsAreThoseOfTheFormat) {
     const Exported e = export_file(RIDGE_SOURCE_DIR "/models/tiny-395-f32.gguf");
     const test::ImageReader read(e.image.bytes);
