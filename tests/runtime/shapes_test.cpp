@@ -1,6 +1,6 @@
 // The shape of each model family at its real widths, from random weights, with few layers and a
 // small vocabulary: it loads, and every way of cutting up the work gives the same finite bits.
-// (Whole shapes were run by hand: docs/models.md.)
+// (docs/models.md says which whole shapes were run by hand.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
