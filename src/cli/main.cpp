@@ -25,6 +25,7 @@ int run_verb(int argc, char** argv) {
     });
     int code = 0;
     ridge::cli::add_run(app, code);
+    ridge::cli::add_chat(app, code);
     ridge::cli::add_tokenize(app, code);
     ridge::cli::add_perplexity(app, code);
     ridge::cli::add_quantize(app, code);

@@ -6,6 +6,7 @@
 namespace ridge::cli {
 
 void add_run(CLI::App& app, int& code);
+void add_chat(CLI::App& app, int& code);
 void add_tokenize(CLI::App& app, int& code);
 void add_perplexity(CLI::App& app, int& code);
 void add_quantize(CLI::App& app, int& code);
