@@ -6,6 +6,7 @@
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import re
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 import board_numbers as numbers
@@ -91,11 +93,12 @@ def make_models(bench):
 
 
 def measure_float(bench, model, tokens=32, settings=(), profile="report"):
-    image = bench.path("float.img")
+    image = bench.path(f"float-{threading.get_ident()}.img")
     bench.tool("board_baseline", model.path, "-o", image, "--ids",
                ",".join(str(i) for i in random_ids(tokens, 395)))
     with open(image, "rb") as file:
         run = bench.simulate(bench.baseline("float_port"), file.read(), profile, settings)
+    os.remove(image)
     cycles, instructions = (int(re.search(rf"^{w} ([0-9a-f]+)", run.uart, re.M).group(1), 16)
                             for w in ("cycles", "instructions"))
     macs = model.macs(tokens)
@@ -207,7 +210,10 @@ def measure_ladder(bench, model, profile="report"):
     def time_of(elf):
         got = measure_firmware(bench, model, elf, profile, trace=False)
         return {k: got[k] for k in ("ms", "cycles", "instructions", "masked_us", "races")}
-    return {"rungs": [{"title": title, **time_of(firmware(bench, *off))} for title, off in LADDER],
+    rungs = [{"title": title, **time_of(firmware(bench, *off))} for title, off in LADDER]
+    if profile != "report":
+        return {"rungs": rungs}
+    return {"rungs": rungs,
             "without": {s: time_of(firmware(bench, s)) for s in LEFT_OUT},
             "tried": {s: time_of(firmware(bench, on=[f"{s}=1"])) for s in TRIED}}
 
@@ -319,23 +325,24 @@ def measure_sweep(bench, model, elf, scalar, costs, progress):
         plain = measure_float(bench, model, settings=settings)["ms"]
         fixed = measure_firmware(bench, model, scalar, settings=settings, trace=False)["ms"]
         return {"firmware_ms": chip, "float": plain / chip, "scalar": fixed / chip}
+
+    def one(change):
+        name, word, other = change
+        try:
+            return f"{name} {word}", ratios((f"{name}={other}",)) if other >= 1 else None
+        except Failed as error:  # a cache of no sets, say
+            return f"{name} {word}", {"failed": str(error)[-120:]}
+    values = [(name, values[name.split(".")[0]][name.split(".")[1]]) for name in costs]
+    changes = [(n, w, o) for n, v in values for w, o in (("halved", v // 2), ("doubled", v * 2))]
     result = {"as_it_is": ratios(())}
-    for name in costs:
-        table, key = name.split(".")
-        value = values[table][key]
-        for word, other in (("halved", value // 2), ("doubled", value * 2)):
-            if other < 1:
-                result[f"{name} {word}"] = None  # 1 cycle cannot be halved
-                continue
-            try:
-                result[f"{name} {word}"] = ratios((f"{name}={other}",))
-            except Failed as error:
-                result[f"{name} {word}"] = {"failed": str(error)[:200]}
-            progress(f"{name} {word}")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for name, got in pool.map(one, changes):
+            result[name] = got
+            progress(name)
     return result
 
 
-def measure_all(bench, only, progress):
+def measure_all(bench, only, progress, save):
     header, board = (os.path.join(bench.folder, n) for n in ("soc.h", "board.toml"))
     soc = numbers.soc_constants(header)
     soc["regions_as_stated"] = numbers.regions_as_stated(header, soc)
@@ -348,6 +355,7 @@ def measure_all(bench, only, progress):
             return
         begin = time.monotonic()
         out[name] = function()
+        save(out)
         progress(f"{name}: {time.monotonic() - begin:.1f} s")
     part("exponential", numbers.exponential)
     part("rope", numbers.rope)
@@ -362,6 +370,8 @@ def measure_all(bench, only, progress):
 def firmware_parts(bench, models, part, progress):
     for model in models.values():
         model.image = export(bench, model)
+    with open(bench.path("stories260K.flash"), "wb") as file:  # for `ridge sim --trace` by hand
+        file.write(flash_with(models["a"].image, run_request([(random_ids(32, 395), 32, 1, 0)], 1000)))
     shipped, scalar = firmware(bench), firmware(bench, "RIDGE_FW_MAU", "RIDGE_FW_DOUBLE_BUFFER")
     marked = firmware(bench, on=["RIDGE_FW_MARKS=1"])
     scalar_marked = firmware(bench, "RIDGE_FW_MAU", "RIDGE_FW_DOUBLE_BUFFER", on=["RIDGE_FW_MARKS=1"])
@@ -375,6 +385,7 @@ def firmware_parts(bench, models, part, progress):
         bench, m, scalar, scalar_marked, measure_firmware(bench, m, shipped, trace=False)["macs"])
         for n, m in models.items()})
     part("ladder", lambda: {n: measure_ladder(bench, m) for n, m in models.items()})
+    part("ladder_peak", lambda: {"a": measure_ladder(bench, a, "peak")})
     part("decode", lambda: {n: measure_decode(bench, m, shipped) for n, m in models.items()})
     part("decode_by_remainder", lambda: {n: measure_decode(
         bench, m, firmware(bench, "RIDGE_FW_RING_MASK")) for n, m in models.items()})
@@ -405,15 +416,19 @@ def main():
     def progress(text):
         print(f"== {text}", file=sys.stderr, flush=True)
     try:
-        measured = measure_all(bench, set((arguments.only or "").split(",")) - {""}, progress)
+        before = {}
+        if arguments.only and os.path.exists(results):
+            with open(results, encoding="utf-8") as file:
+                before = json.load(file)
+
+        def save(parts):
+            with open(results, "w", encoding="utf-8") as file:
+                json.dump({**before, **parts}, file, indent=1, sort_keys=True)
+                file.write("\n")
+        measured = {**before, **measure_all(bench, set((arguments.only or "").split(",")) - {""},
+                                            progress, save)}
     except Failed as error:
         sys.exit(f"board_bench: {error}")
-    if arguments.only and os.path.exists(results):
-        with open(results, encoding="utf-8") as file:
-            measured = {**json.load(file), **measured}
-    with open(results, "w", encoding="utf-8") as file:
-        json.dump(measured, file, indent=1, sort_keys=True)
-        file.write("\n")
     print(f"{results} is written")
     if arguments.docs:
         board_report.write(BOARD, measured)

@@ -105,6 +105,9 @@ def section_ladder(m):
         rows.append([title, ms(a), f"{rungs(m, 'a')[0][1] / a:.2f}x", ms(b),
                      f"{rungs(m, 'b')[0][1] / b:.2f}x"])
     text.append(table(["rung", "(a) ms", "over float", "(b) ms", "over float"], rows))
+    text.append("In `peak`, where loads and bank conflicts count for more, model (a):")
+    peak = m["ladder_peak"]["a"]["rungs"]
+    text.append(table([r["title"] for r in peak], [[ms(r["ms"]) for r in peak]]))
     text.append("Each technique left out of the firmware as it ships:")
     rows = []
     for name, got in m["ladder"]["a"]["without"].items():
@@ -125,14 +128,15 @@ def section_ladder(m):
     for n, s in m["scalar"].items():
         rows.append([f"({n}) {NAMES[n]}", "scalar fixed point", f"{s['cycles_per_mac']:.2f}", "-",
                      f"{s['instructions_per_mac']:.2f}", ms(s["ms"])])
-    text.append("The two scalar baselines, cycles and instructions of the loops of their products.")
+    text.append("The two scalar baselines: cycles and instructions of the loops of their products (fixed "
+                "point: `RIDGE_FW_MAU=0 RIDGE_FW_DOUBLE_BUFFER=0` alone).")
     text.append(table(["model", "baseline", "cycles a MAC", "of them not FP", "instructions a MAC",
                        "prefill, ms"], rows))
     return "\n\n".join(text)
 
 
 def section_flash(m):
-    rates = list(m["flash"]["a"])
+    rates = sorted(m["flash"]["a"], key=int, reverse=True)
     rows = [[f"({n}) {NAMES[n]}"] + [ms(m["flash"][n][r]["ms"]) for r in rates] +
             [ms(m["flash"][n][r]["dma_ms"]) for r in rates] for n in m["flash"]]
     return ("## Flash\n\nThe report's DMA rate of 1200 MB/s is taken for flash too; serial flash that "
@@ -167,7 +171,7 @@ def section_other(m):
 def section_accuracy(m):
     if "accuracy" not in m:
         return ""
-    rows = [[title, a["positions"], f"{a['top1']:.2f} %",
+    rows = [[title, int(a["positions"]), f"{a['top1']:.2f} %",
              f"{a['nll_chip']:.4f}" if "nll_chip" in a else "-", f"{a['nll_oracle']:.4f}",
              f"{a['in_top5']:.2f} %"]
             for title, a in ((t, m["accuracy"][k]) for k, t in (
@@ -220,9 +224,9 @@ def document_text(m, claims):
             "`./dev bench ai-max-395`; nothing here is typed by hand.\n\nModels: (a) stories260K (dim 64, "
             "5 layers, 8 heads of 8, 4 KV heads, hidden 172, vocabulary 512); (b) random weights near "
             "the chip's limit (dim 128, 16 layers, 8 heads of 16, 1 KV head, hidden 448, vocabulary 512).")
-    tail = ("## Trace\n\n`ridge sim build/boards/firmware-shipped.elf --flash build/boards/flash.bin "
-            "--trace trace.json` after a bench writes who was busy when: CPU, DMA channels and MAU as "
-            "rows. Open it in Perfetto.")
+    tail = ("## Trace\n\nAfter a bench, this writes who was busy when (harts, their stages, DMA channels "
+            "and MAU as rows); it opens in Perfetto:\n\n    build/release/ridge sim "
+            "build/boards/firmware-shipped.elf --flash build/boards/stories260K.flash --trace trace.json")
     sections = [head, section_prefill(m), section_ladder(m), section_flash(m), section_other(m),
                 section_accuracy(m), section_sweep(m), section_claims(m, claims), tail]
     return "\n\n".join(s for s in sections if s) + "\n"

@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMPILER = "riscv64-unknown-elf-g++"
@@ -122,7 +124,14 @@ class Bench:
 
     def simulate(self, elf, flash, profile="report", settings=(), trace=False):
         """Runs an ELF with flash bytes; fails where it does not end well, races or miscounts."""
-        image, counters, out = self.path("flash.bin"), self.path("run.json"), self.path("trace.json")
+        folder = tempfile.mkdtemp(dir=self.work)
+        try:
+            return self.simulate_in(folder, elf, flash, profile, settings, trace)
+        finally:
+            shutil.rmtree(folder)
+
+    def simulate_in(self, folder, elf, flash, profile, settings, trace):
+        image, counters, out = (os.path.join(folder, n) for n in ("flash", "run.json", "trace.json"))
         with open(image, "wb") as file:
             file.write(flash)
         command = [os.path.join(self.build, "ridge"), "sim", elf, "--board",

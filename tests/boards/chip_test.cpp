@@ -142,6 +142,49 @@ TEST_F(Chip, ScalarProductsTakeAtMost8CyclesAMac) {
     EXPECT_GE(static_cast<double>(stage.cycles) / macs, 4.0) << "a multiplication and an addition";
 }
 
+std::string output_of(const std::string& command) {
+    std::string text;
+    if (std::FILE* const pipe = popen(command.c_str(), "r")) {
+        for (char buffer[4096]; const size_t n = std::fread(buffer, 1, sizeof buffer, pipe);)
+            text.append(buffer, n);
+        EXPECT_EQ(pclose(pipe), 0) << command;
+    }
+    return text;
+}
+
+#ifdef RIDGE_FIRMWARE_ELF
+// What the library asks of others: at most integer helpers of libgcc; no double, no soft float, no
+// libc. And its size, which the linker script bounds too.
+TEST_F(Chip, TheLibraryNeedsNothingAndIsSmall) {
+    const std::string lib = test::board_workspace().file("fw.a");
+    const std::string whole = test::board_workspace().file("whole.o");
+    ASSERT_EQ(std::system((test::board_folder + "firmware/build.sh " + lib).c_str()), 0);
+    output_of("riscv64-unknown-elf-ld -m elf32lriscv -r --whole-archive " + lib + " -o " + whole);
+    std::istringstream words(output_of("riscv64-unknown-elf-nm -u " + whole));
+    const std::vector<std::string> allowed = {"U",        "__ashldi3", "__ashrdi3", "__lshrdi3",
+                                              "__clzsi2", "__clzdi2",  "__ctzsi2",  "__divdi3",
+                                              "__moddi3", "__udivdi3", "__umoddi3", "__muldi3"};
+    for (std::string word; words >> word;)
+        EXPECT_TRUE(std::find(allowed.begin(), allowed.end(), word) != allowed.end())
+            << word << " is undefined in the library";
+    const std::string defined = output_of("riscv64-unknown-elf-nm " + whole);
+    for (const char* name : {"prefill_init", "prefill_run", "prefill_cleanup", "prefill_status",
+                             "decode_step", "prefill_cycles"})
+        EXPECT_NE(defined.find(std::string(" T ") + name + "\n"), std::string::npos) << name;
+
+    uint64_t rom = 0, text = 0;
+    for (const auto& segment : test::firmware().segments)
+        if (segment.address < SOC_ROM_WINDOW) rom += segment.bytes.size();
+    std::istringstream sections(output_of("riscv64-unknown-elf-size -A " RIDGE_FIRMWARE_ELF));
+    for (std::string word; sections >> word;)
+        if (word == ".text") sections >> text;
+    EXPECT_GT(text, 4096u);
+    EXPECT_GE(rom, text);
+    EXPECT_LE(text, uint64_t{SOC_TEXT_LIMIT});
+    EXPECT_LE(rom, uint64_t{SOC_ROM_LIMIT});
+}
+#endif
+
 TEST_F(Chip, TraceRowsSumToTheCounters) {
     const auto flash =
         test::flash_with(test::stories_model().image, {prefill_of(random_prompt(32, 1))}, 1000);
