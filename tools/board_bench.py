@@ -347,7 +347,8 @@ def measure_all(bench, only, progress, save):
     soc = numbers.soc_constants(header)
     soc["regions_as_stated"] = numbers.regions_as_stated(header, soc)
     models = make_models(bench)
-    out = {"simulated": True, "soc": soc, "board": numbers.board_values(board),
+    commit = bench.call("git", "-C", ROOT, "rev-parse", "--short=7", "HEAD").strip()
+    out = {"simulated": True, "commit": commit, "soc": soc, "board": numbers.board_values(board),
            "model": {name: m.shape for name, m in models.items()}}
 
     def part(name, function):

@@ -221,7 +221,7 @@ def document_text(m, claims):
     head = ("# AI Max 395: results (simulated)\n\nThe chip exists nowhere. Every figure here is of "
             "ridge's cycle-counted model of it, with the costs of `boards/ai-max-395/board.toml`; "
             "[ai-max-395.md](ai-max-395.md) says what that rests on. Written by "
-            "`./dev bench ai-max-395`; nothing here is typed by hand.\n\nModels: (a) stories260K (dim 64, "
+            f"`./dev bench ai-max-395` at commit {m['commit']}; nothing here is typed by hand.\n\nModels: (a) stories260K (dim 64, "
             "5 layers, 8 heads of 8, 4 KV heads, hidden 172, vocabulary 512); (b) random weights near "
             "the chip's limit (dim 128, 16 layers, 8 heads of 16, 1 KV head, hidden 448, vocabulary 512).")
     tail = ("## Trace\n\nAfter a bench, this writes who was busy when (harts, their stages, DMA channels "

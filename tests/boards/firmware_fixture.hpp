@@ -20,6 +20,14 @@
 
 namespace ridge::test {
 
+// Sanitizers watch the simulator and the host build, not the simulated chip: what takes long is
+// left to the release build there.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 inline const std::string board_folder = RIDGE_SOURCE_DIR "/boards/ai-max-395/";
 
 // A model as GGUF and as image. Exported once a process.
