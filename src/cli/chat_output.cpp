@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/common.hpp"
+
 namespace ridge::cli {
 namespace {
 
@@ -63,10 +65,10 @@ std::string wrapped(std::string_view text, size_t columns) {
 void chat_note(const ChatStyle& style, std::string_view text) {
     if (!style.terminal) {
         std::fflush(stdout);
-        fmt::print(stderr, "ridge: {}\n", text);
+        fmt::print(stderr, "ridge: {}\n", harmless(text));
         return;
     }
-    const std::string lines = wrapped(fmt::format("[{}]", text), terminal_columns() - 1);
+    const std::string lines = wrapped(fmt::format("[{}]", harmless(text)), terminal_columns() - 1);
     fmt::print("{}{}{}\n", style.color ? kDim : "", lines, style.color ? kPlain : "");
     std::fflush(stdout);
 }

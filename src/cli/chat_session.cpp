@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/replace_file.hpp"
 #include "cli/common.hpp"
 #include "text/utf8_stream.hpp"
 
@@ -194,6 +195,7 @@ Status ChatSession::save(const std::string& path) const {
     ordered_json file = {{"model", model_.file().path()}, {"messages", all}};
     const std::string text =
         file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    RIDGE_TRY(may_replace(path));
     const std::string draft = path + ".part";
     std::FILE* f = std::fopen(draft.c_str(), "wb");
     bool written = f != nullptr && std::fwrite(text.data(), 1, text.size(), f) == text.size();

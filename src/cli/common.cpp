@@ -16,9 +16,21 @@ namespace ridge::cli {
 
 namespace fs = std::filesystem;
 
+std::string harmless(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f)
+            out += fmt::format("\\x{:02x}", byte);
+        else
+            out += c;
+    }
+    return out;
+}
+
 int complain(const std::string& message) {
     std::fflush(stdout);
-    fmt::print(stderr, "ridge: {}\n", message);
+    fmt::print(stderr, "ridge: {}\n", harmless(message));
     return 1;
 }
 
@@ -136,6 +148,7 @@ Result<std::string> read_text(const std::string& path) {
     if (!standard && !opened)
         return fail(ErrorCode::not_found, "the file '" + path + "' cannot be read; check its name");
     std::FILE* f = standard ? stdin : opened.get();
+    constexpr size_t most = size_t{256} << 20;  // /dev/zero never ends
     std::string text;
     char buffer[65536];
     while (std::feof(f) == 0) {
@@ -143,6 +156,9 @@ Result<std::string> read_text(const std::string& path) {
         text.append(buffer, n);
         if (std::ferror(f) != 0)
             return fail(ErrorCode::io, "reading '" + path + "' failed; is it a regular file?");
+        if (text.size() > most)
+            return fail(ErrorCode::unsupported,
+                        "'" + path + "' has more than 256 MiB; give a shorter text");
     }
     return text;
 }

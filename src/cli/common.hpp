@@ -10,6 +10,9 @@
 namespace ridge::cli {
 
 // Prints "ridge: MESSAGE" to standard error; returns the exit code 1.
+// Control characters as \xNN: what a file says (a template's raise_exception) must not reach the
+// terminal as an escape sequence. Line ends and tabs stay.
+std::string harmless(std::string_view text);
 int complain(const Error& error);
 int complain(const std::string& message);
 

@@ -29,6 +29,7 @@ Result<Downloaded> download(const Download&) {
 #include <memory>
 #include <thread>
 
+#include "base/replace_file.hpp"
 #include "format/gguf_types.hpp"
 #include "format/sha256.hpp"
 
@@ -277,6 +278,7 @@ Status fetch(CURL* curl, const Download& what, const Part& part, std::string& st
 }  // namespace
 
 Result<Downloaded> download(const Download& what) {
+    RIDGE_TRY(may_replace(what.path));
     const Part part(what.path + ".part");
     if (!part.is_open())
         return fail(ErrorCode::io,

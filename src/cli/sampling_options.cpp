@@ -156,13 +156,22 @@ void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
     add("--logprobs,--n-probs", a.logprobs,
         "log-probabilities of the chosen token and of the n best, with --json; 0 = none")
         ->check(CLI::Range(0u, 1000u));
+    // Left empty by mistake ("$(cat FILE)"), a grammar must not mean that there is none.
+    const CLI::Validator given(
+        [](const std::string& text) {
+            return text.empty() ? std::string("it is empty; leave it out for no grammar") : "";
+        },
+        "");
     verb.add_option("--grammar", a.grammar, "GBNF that the answer must follow, or a file of it")
+        ->check(given)
         ->group(group);
-    verb.add_option("--grammar-file", a.grammar_file, "a file of GBNF")->group(group);
+    verb.add_option("--grammar-file", a.grammar_file, "a file of GBNF")->check(given)->group(group);
     verb.add_option("-j,--json-schema", a.json_schema,
                     "JSON schema that the answer must follow, or a file of it")
+        ->check(given)
         ->group(group);
     verb.add_option("--json-schema-file", a.json_schema_file, "a file of it (also -jf)")
+        ->check(given)
         ->group(group);
 }
 

@@ -16,20 +16,21 @@ struct TokenizeArgs {
     bool json = false, no_special = false, no_bos = false, decode = false;
 };
 
-// Numbers with anything but digits between them, such as [1, 2, 3].
-Result<std::vector<int32_t>> parse_ids(std::string_view text) {
+// Ids below `count` with blanks, commas or brackets between them, such as [1, 2, 3].
+Result<std::vector<int32_t>> parse_ids(std::string_view text, size_t count) {
     std::vector<int32_t> ids;
     for (size_t at = 0; at < text.size();) {
-        if (text[at] < '0' || text[at] > '9') {
+        if (std::string_view(" \t\r\n,[]").find(text[at]) != std::string_view::npos) {
             ++at;
             continue;
         }
         int32_t id = 0;
         const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), id);
-        if (error != std::errc())
-            return fail(ErrorCode::invalid_argument,
-                        fmt::format("{} is no token id; ids are below 2147483648",
-                                    std::string_view(text.data() + at, end)));
+        if (error != std::errc() || id < 0 || static_cast<size_t>(id) >= count)
+            return fail(
+                ErrorCode::invalid_argument,
+                fmt::format("'{}' is no token id of this model; ids are 0 to {}",
+                            text.substr(at, text.find_first_of(" \t\r\n,[]", at) - at), count - 1));
         ids.push_back(id);
         at = static_cast<size_t>(end - text.data());
     }
@@ -51,7 +52,7 @@ int tokenize(TokenizeArgs& a) {
     const auto tokenizer = Tokenizer::create(*vocab);
     if (!tokenizer) return complain(tokenizer.error());
     if (a.decode) {
-        const auto ids = parse_ids(a.text);
+        const auto ids = parse_ids(a.text, vocab->tokens.size());
         if (!ids) return complain(ids.error());
         const std::string text = tokenizer->decode(*ids);
         std::fwrite(text.data(), 1, text.size(), stdout);

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/checked.hpp"
+#include "base/replace_file.hpp"
 
 namespace ridge {
 
@@ -177,6 +178,7 @@ std::string GgufWriter::header() const {
 }
 
 Status GgufWriter::write(const std::string& path, unsigned threads) const {
+    RIDGE_TRY(may_replace(path));
     Output file(path);
     if (file.fd() < 0)
         return fail(ErrorCode::io,

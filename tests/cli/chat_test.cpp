@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -169,6 +170,28 @@ TEST(Chat, TemplatesThatCannotBeUsedAreNamed) {
     expect({"--template", dir.write("c.jinja", "{{ messages[0].what.x }}")}, "line 1, column 21");
     expect({"--template", dir.file("none.jinja")}, "cannot be read");
     expect({"--template", dir.write("d.jinja", "")}, "empty");
+}
+
+TEST(Chat, WhatAFileSaysReachesNoTerminalAsEscapeSequence) {
+    const test::TempDir dir;
+    const std::string hostile =
+        dir.write("hostile.jinja", "{{ raise_exception('no \033]0;title\007 \033[31mred') }}");
+    const auto r = chat("hi\n", {"--template", hostile}, "");
+    EXPECT_NE(r.code, 0);
+    EXPECT_THAT(r.err, HasSubstr("\\x1b[31mred"));
+    EXPECT_THAT(r.err, Not(HasSubstr("\033")));
+    EXPECT_THAT(r.err, Not(HasSubstr("\007")));
+}
+
+TEST(Chat, SaveReplacesNoDevice) {
+    const test::TempDir dir;
+    const std::string pipe = dir.file("pipe");
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    const auto r = chat("/save " + pipe + "\n");
+    EXPECT_THAT(r.err, HasSubstr("no regular file"));
+    struct stat info = {};
+    ASSERT_EQ(stat(pipe.c_str(), &info), 0);
+    EXPECT_TRUE(S_ISFIFO(info.st_mode));
 }
 
 TEST(Chat, InAPipeCtrlCEndsIt) {

@@ -1,6 +1,7 @@
 // ridge quantize as users type it.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -46,6 +47,21 @@ TEST_F(QuantizeVerb, DryRunListsAndWritesNothing) {
     EXPECT_NE(r.out.find("blk.1.ffn_down.weight"), std::string::npos);
     EXPECT_NE(r.out.find("Q8_0"), std::string::npos);  // ffn_down: 320 columns
     EXPECT_FALSE(std::filesystem::exists(dir_.file("out.gguf")));
+}
+
+// The finished file is renamed to its name: onto /dev/full, that would be the end of the device.
+TEST_F(QuantizeVerb, DevicesPipesAndFoldersAreNotReplaced) {
+    const std::string pipe = dir_.file("pipe");
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    const auto r = run({in_, pipe, "Q8_0"});
+    EXPECT_EQ(r.code, 1) << r.out;
+    EXPECT_TRUE(test::is_one_complaint(r.err)) << r.err;
+    EXPECT_NE(r.err.find("no regular file"), std::string::npos) << r.err;
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+    EXPECT_FALSE(std::filesystem::exists(pipe + ".part"));
+    const auto folder = run({in_, dir_.path(), "Q8_0"});
+    EXPECT_EQ(folder.code, 1);
+    EXPECT_NE(folder.err.find("is a directory"), std::string::npos) << folder.err;
 }
 
 TEST_F(QuantizeVerb, MistakesGetOneLine) {

@@ -72,10 +72,13 @@ TEST_F(Tokenize, DecodesIds) {
     EXPECT_EQ(decoded("1 259 100 101"), "ab");  // without BOS and the space that encoding adds
     EXPECT_EQ(decoded("[100, 259, 101]"), "a b");
     EXPECT_EQ(decoded(""), "");
-    EXPECT_EQ(decoded("100 99999999"), "a");
-    const CliRun bad = run({"--decode", "-p", "1 4294967296"});
-    EXPECT_EQ(bad.code, 1);
-    EXPECT_TRUE(test::is_one_complaint(bad.err)) << bad.err;
+    for (const std::string wrong : {"4294967296", "99999999", "-1", "abc", "1.5", "100x"}) {
+        const CliRun bad = run({"--decode", "-p=100 " + wrong});
+        EXPECT_EQ(bad.code, 1) << wrong;
+        EXPECT_EQ(bad.out, "");
+        EXPECT_TRUE(test::is_one_complaint(bad.err)) << bad.err;
+        EXPECT_NE(bad.err.find("no token id"), std::string::npos) << bad.err;
+    }
 }
 
 TEST_F(Tokenize, WarnsOfTwoBosTokens) {

@@ -159,6 +159,18 @@ TEST(SamplingCli, WhatIsWrongIsNamed) {
     expect_complaint({"--seed", "-2"}, {"seed"});
     expect_complaint({"--mirostat", "1"}, {"mirostat"});
     expect_complaint({"--repeat-penalty", "0"}, {"repeat-penalty"});
+    expect_complaint({"--grammar-file", "/dev/zero"}, {"/dev/zero", "256 MiB"});
+}
+
+// As in --grammar "$(cat FILE)" where there is no FILE: the answer must not come without a mask.
+TEST(SamplingCli, AnEmptyGrammarIsNoPermission) {
+    for (const char* option : {"--grammar", "--grammar-file", "--json-schema", "-jf"}) {
+        const CliRun r = run({option, ""});
+        EXPECT_NE(r.code, 0) << option;
+        EXPECT_EQ(r.out, "") << option;
+        EXPECT_TRUE(test::is_one_complaint(r.err)) << r.err;
+        EXPECT_NE(r.err.find("empty"), std::string::npos) << r.err;
+    }
 }
 
 }  // namespace
