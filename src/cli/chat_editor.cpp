@@ -73,14 +73,17 @@ struct LineEditor::Impl {
     }
     ~Impl() {
         if (editor == nullptr) return;
-        HistEvent event;
-        if (!path.empty()) {
-            const mode_t before = umask(077);  // what was typed is the user's alone
-            history(lines, &event, H_SAVE, path.c_str());
-            umask(before);
-        }
         history_end(lines);
         el_end(editor);
+    }
+
+    // After each line: a terminal that is closed ends the program without a word.
+    void save() {
+        if (path.empty()) return;
+        HistEvent event;
+        const mode_t before = umask(077);  // what was typed is the user's alone
+        history(lines, &event, H_SAVE, path.c_str());
+        umask(before);
     }
 
     End read(std::string& line) {
@@ -98,6 +101,7 @@ struct LineEditor::Impl {
         if (line.find_first_not_of(" \t\r\n") != std::string::npos) {
             HistEvent event;
             history(lines, &event, H_ENTER, line.c_str());
+            save();
         }
         return End::line;
     }

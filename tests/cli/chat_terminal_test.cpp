@@ -113,6 +113,9 @@ TEST_F(ChatTerminal, FiveTurns) {
     EXPECT_THAT(screen(), HasSubstr("/help lists"));
 
     ASSERT_NO_FATAL_FAILURE(turn("Once upon a time"));  // 1
+    // Kept at once: whoever closes the terminal loses nothing.
+    EXPECT_THAT(test::read_file(dir_.file(".local/state/ridge/chat_history")),
+                HasSubstr("Once\\040upon"));
     ASSERT_NO_FATAL_FAILURE(turn("/system Be kind."));
     EXPECT_THAT(screen(), HasSubstr("the system message is"));
 
