@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "boards/ai-max-395/firmware/options.h"
+#include "boards/ai-max-395/firmware/port.h"
 #include "support/float_image.hpp"
 
 namespace ridge {
@@ -112,19 +113,70 @@ TEST_F(Chip, AttentionsWorkingSetDoesNotGrowWithThePrompt) {
     }
 }
 
-// Each wait left out in turn: the simulator reports a race, or the program does not end well.
+uint64_t races_of(const rv32::ElfFile& elf, const std::vector<uint8_t>& flash, const char* profile,
+                  std::initializer_list<const char*> set = {}) {
+    return test::run_firmware(elf, flash, profile, false, set).soc->fabric.flights.race_count();
+}
+std::string without(fw::Wait wait) {
+    return "RIDGE_FW_SKIP_WAIT=" + std::to_string(static_cast<uint32_t>(wait));
+}
+
+// Each wait left out in turn: the simulator reports a race. Those from value_next on have tests of
+// their own below.
 TEST_F(Chip, EachWaitIsNeeded) {
     const auto flash =
         test::flash_with(test::stories_model().image, {{random_prompt(40, 3), 40, 2, 0}});
     good_run(test::firmware(), flash);
-    for (int wait = 1; wait <= RIDGE_FW_WAITS; ++wait) {
+    constexpr auto last = static_cast<uint32_t>(fw::Wait::reload);
+    for (uint32_t wait = 1; wait <= last; ++wait) {
         // the last one is of K and V tiles, which are only copied when asked for
-        const std::string extra = wait == RIDGE_FW_WAITS ? " RIDGE_FW_RELOAD_K=1" : "";
+        const std::string extra = wait == last ? " RIDGE_FW_RELOAD_K=1" : "";
         const auto& elf = test::firmware("RIDGE_FW_SKIP_WAIT=" + std::to_string(wait) + extra);
         uint64_t races = 0;
-        for (const char* profile : {"report", "peak"})
-            races += test::run_firmware(elf, flash, profile).soc->fabric.flights.race_count();
+        for (const char* profile : {"report", "peak"}) races += races_of(elf, flash, profile);
         EXPECT_GT(races, 0u) << "without wait " << wait << " nothing races";
+    }
+}
+
+// Two waits are hidden by others as long as the matrix unit is fast; at a quarter of the report's
+// rate they are not: that of a tile's values before the next tile's, and that of the last layer's
+// products where a further chunk of the prompt follows.
+TEST_F(Chip, WaitsThatASlowMatrixUnitNeeds) {
+    constexpr const char* slow = "mau.cycles_per_1000_macs=4800";
+    const struct {
+        fw::Wait wait;
+        uint32_t tokens;
+    } cases[] = {{fw::Wait::value_next, 40}, {fw::Wait::down_last, 128}};
+    for (const auto& c : cases) {
+        const auto flash =
+            test::flash_with(test::stories_model().image, {prefill_of(random_prompt(c.tokens, 3))});
+        good_run(test::firmware(), flash, "report", false, {slow});
+        EXPECT_GT(races_of(test::firmware(without(c.wait)), flash, "report", {slow}), 0u)
+            << without(c.wait);
+    }
+}
+
+// The head's wait inside its loop is not one that races: it keeps launches from overrunning the
+// queue. With today's limits of an image the queue holds all launches of a head, so that a run
+// without it ends well, with the same logits, however slow the matrix unit.
+TEST_F(Chip, TheHeadsWaitBoundsTheQueueAndOrdersNothing) {
+    static_assert(static_cast<uint32_t>(fw::Wait::down_last) == RIDGE_FW_WAITS);
+    const uint32_t rows = image_unit_rows(MAU_MAX_K);
+    const uint32_t launches = (IMAGE_MAX_VOCAB + rows - 1) / rows;
+    ASSERT_LE(launches, fw::launch_queue) << "now this wait has work: test that it is needed";
+    ASSERT_GT(launches, 8u) << "the loop waits from its ninth launch on";
+    const test::BoardModel wide = test::random_board_model("wide", 1, 128, 8, 1, 64);
+    const auto flash =
+        test::flash_with(wide.image, {prefill_of(random_prompt(8, 3), RUN_PRINT_LOGITS)});
+    for (const char* rate : {"mau.cycles_per_1000_macs=1200", "mau.cycles_per_1000_macs=19200"}) {
+        const auto with = good_run(test::firmware(), flash, "report", false, {rate});
+        const auto none =
+            good_run(test::firmware(without(fw::Wait::head_queue)), flash, "report", false, {rate});
+        ASSERT_EQ(with.prefills.size(), 1u);
+        ASSERT_EQ(none.prefills.size(), 1u);
+        EXPECT_LT(none.prefills[0].instructions, with.prefills[0].instructions)
+            << "the wait was not left out";
+        EXPECT_EQ(none.logits, with.logits);
     }
 }
 

@@ -163,9 +163,10 @@ struct FirmwareRun {
     uint64_t masked = 0;                        // cycles of the longest masked window
 };
 inline FirmwareRun run_firmware(const rv32::ElfFile& elf, const std::vector<uint8_t>& flash,
-                                const char* profile = "report", bool trace = false) {
+                                const char* profile = "report", bool trace = false,
+                                std::initializer_list<const char*> set = {}) {
     FirmwareRun run;
-    run.soc = board({}, profile);
+    run.soc = board(set, profile);
     EXPECT_TRUE(run.soc->load(elf));
     EXPECT_TRUE(run.soc->load_flash(flash.data(), flash.size()));
     run.soc->fabric.trace.enabled = trace;
@@ -200,8 +201,9 @@ inline FirmwareRun run_firmware(const rv32::ElfFile& elf, const std::vector<uint
 }
 // A run that must end well and race with nothing.
 inline FirmwareRun good_run(const rv32::ElfFile& elf, const std::vector<uint8_t>& flash,
-                            const char* profile = "report", bool trace = false) {
-    FirmwareRun run = run_firmware(elf, flash, profile, trace);
+                            const char* profile = "report", bool trace = false,
+                            std::initializer_list<const char*> set = {}) {
+    FirmwareRun run = run_firmware(elf, flash, profile, trace, set);
     EXPECT_EQ(run.soc->stop, rv32::Stop::exit) << sim::describe_stop(*run.soc, &elf);
     EXPECT_EQ(run.soc->exit_code, 0u) << run.soc->uart.text;
     EXPECT_EQ(run.soc->fabric.flights.race_count(), 0u) << sim::report(*run.soc, &elf);

@@ -91,7 +91,7 @@
 #define RIDGE_FW_FAULT 0
 #endif
 // A wait that is left out (tests): the number of one of the Wait values of port.h.
-#define RIDGE_FW_WAITS 15
+#define RIDGE_FW_WAITS 18
 #ifndef RIDGE_FW_SKIP_WAIT
 #define RIDGE_FW_SKIP_WAIT 0
 #endif

@@ -8,8 +8,9 @@
 
 namespace ridge::fw {
 
-// Every wait of the firmware; RIDGE_FW_SKIP_WAIT leaves one out, and the simulator's race detector
-// must see it.
+// The waits of the firmware; RIDGE_FW_SKIP_WAIT leaves one out, and the simulator's race detector
+// must see it (tests/boards/chip_test.cpp), for all but head_queue. Those from 16 on are single
+// places whose wait another one hides at the report's rates: they have numbers of their own.
 enum class Wait : uint32_t {
     none = 0,
     embedding = 1,  // rows by DMA, before they are read
@@ -26,7 +27,10 @@ enum class Wait : uint32_t {
     gate_up = 12,
     down = 13,
     head = 14,
-    reload = 15,  // tiles of K and V (RIDGE_FW_RELOAD_K)
+    reload = 15,      // tiles of K and V (RIDGE_FW_RELOAD_K)
+    value_next = 16,  // the tile before, while there are more (attend.cpp); races with a slow MAU
+    head_queue = 17,  // bounds the queue (head.cpp), orders nothing: no race without it
+    down_last = 18,   // the last layer, where its rows are not needed (prefill.cpp); as value_next
 };
 
 // One launch of the matrix unit; addresses are of SRAM, strides in bytes.
@@ -41,7 +45,8 @@ struct Launch {
 };
 
 inline constexpr uint32_t launch_attention = 0x100u;  // belongs to the attention stage
-inline constexpr uint32_t launch_queue = 16u;         // launches that may be under way
+// Launches that may be under way. One more overwrites one: device_error(), PREFILL_DEVICE.
+inline constexpr uint32_t launch_queue = 16u;
 
 // --- launches, in order ---
 // Number of launches so far: what wait_launch() takes.

@@ -39,7 +39,7 @@ StepOutcome Steps::run(uint32_t i) {
         case IMAGE_PREPARE:
             if (r.step.layer == r.layers && !r.last_chunk) {
                 // The rows of the last layer are not needed, but they must be out of the way.
-                wait_launch(Wait::down, r.block_launch[(r.rows - 1) / block_rows]);
+                wait_launch(Wait::down_last, r.block_launch[(r.rows - 1) / block_rows]);
                 return StepOutcome::skipped;
             }
             prepare();

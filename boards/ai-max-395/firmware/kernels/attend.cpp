@@ -199,7 +199,7 @@ void attend_block(const Block& b) {
         else
             softmax_tile<false>(b, now, s, at<int16_t>(p), rows, pre, corrections);
         FW_MARK_END();
-        if (i > 0) wait_launch(Wait::value, values);
+        if (i > 0) wait_launch(Wait::value_next, values);
         if (!now.begins) {
             int32_t* o = at<int32_t>(o_rows) + now.head * run.head_dim;
             for (uint32_t r = 0; r < b.m; ++r, o += run.q_dim) rescale(o, corrections[r]);

@@ -29,7 +29,7 @@ void head() {
                         run.vocab * 4,
                         0};
         launch = push_product(p, 0, 1, n, u.number, u.number);
-        if (row >= in_flight * run.unit_rows) wait_launch(Wait::head, launch - in_flight);
+        if (row >= in_flight * run.unit_rows) wait_launch(Wait::head_queue, launch - in_flight);
     }
     copy_wait(Wait::constants_b);
     wait_launch(Wait::head, launch);
