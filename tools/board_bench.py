@@ -254,6 +254,49 @@ def measure_instret(bench, model, elf, prompts=100):
     return {"prompts": len(counts), "spread": max(counts) - min(counts), "least": min(counts)}
 
 
+def tick_handler_instructions(bench, elf):
+    """Instructions of trap_short (traps.S) that a timer's tick runs: up to its branch for the timer,
+    then from there to the return."""
+    text = bench.call("riscv64-unknown-elf-objdump", "-d", "--no-show-raw-insn", elf)
+    body = re.search(r"<trap_short>:\n(.*?)\n\n", text, re.S).group(1)
+    code = [(int(a, 16), what) for a, what in re.findall(r"^ *([0-9a-f]+):\t(.*)$", body, re.M)]
+    addresses = [a for a, _ in code]
+    branch = next(i for i, (_, what) in enumerate(code) if what.startswith("beqz"))
+    target = int(re.search(r",([0-9a-f]+) <", code[branch][1]).group(1), 16)
+    begin = addresses.index(target)
+    end = next(i for i in range(begin, len(code)) if code[i][1].startswith("mret"))
+    return branch + 1 + end + 1 - begin
+
+
+def measure_ticks(bench, model, elf, prompts=100):
+    """Instructions of prefill_run over the prompts of measure_instret with the 1 ms tick on. What one
+    has above the same prompt without the tick is that of its ticks' handler, and two instructions
+    (jump back, sleep again) for each tick that ends a sleep of a wait. Totals of both are checked
+    against the simulator's counts of traps and of sleeps."""
+    sequences = [(random_ids(32, seed), 32, 1, 0) for seed in range(prompts)]
+    off, on = (bench.simulate(elf, flash_with(model.image, run_request(sequences, tick)))
+               for tick in (0, 1000))
+    handler = tick_handler_instructions(bench, elf)
+    counts, kinds = [], {}
+    for (_, _, without), (_, cycles, count) in zip(off.prefills(), on.prefills()):
+        ticks, rest = divmod(count - without, handler)
+        if rest % 2 or rest > 2 * ticks or abs(ticks - milliseconds(cycles)) >= 1:
+            raise Failed(f"{count - without} instructions are not those of the ticks of a prefill")
+        counts.append((count, count - handler * ticks))
+        key = (ticks, rest // 2)
+        kinds[key] = kinds.get(key, 0) + 1
+    events = [run.counters["harts"][0]["events"] for run in (on, off)]
+    seen = {name: events[0][name] - events[1][name] for name in ("trap", "wait")}
+    total = [sum(k[i] * n for k, n in kinds.items()) for i in (0, 1)]
+    if not total[0] <= seen["trap"] <= total[0] + prompts or total[1] != seen["wait"]:
+        raise Failed(f"{total} ticks and sleeps ended, but the simulator saw {seen}")
+    spread = [max(c[i] for c in counts) - min(c[i] for c in counts) for i in (0, 1)]
+    return {"prompts": len(counts), "handler": handler, "spread": spread[0],
+            "spread_less_handler": spread[1], "ticks": total[0], "traps": seen["trap"],
+            "sleeps_ended": total[1],
+            "kinds": [{"ticks": t, "sleeps": s, "prompts": n} for (t, s), n in sorted(kinds.items())]}
+
+
 def measure_jitter(bench, model, elf, phases=32):
     """Spread of a prefill's time over phases of the tick, as the start is delayed."""
     times = []
@@ -394,6 +437,7 @@ def firmware_parts(bench, models, part, progress):
         bench, m, shipped, settings=(f"flash.mb_per_s={rate}",))
         for rate in FLASH_RATES} for n, m in models.items()})
     part("instret", lambda: measure_instret(bench, a, shipped))
+    part("ticks", lambda: measure_ticks(bench, a, shipped))
     part("attention", lambda: {n: measure_attention(bench, m, shipped) for n, m in models.items()})
     part("jitter", lambda: {"masked": measure_jitter(bench, a, shipped),
                             "unmasked": measure_jitter(bench, a, firmware(bench, "RIDGE_FW_MASKED"))})
@@ -422,12 +466,21 @@ def main():
             with open(results, encoding="utf-8") as file:
                 before = json.load(file)
 
+        def merged(parts):
+            if "commit" not in before:
+                return {**before, **parts}
+            again = {p: parts["commit"] for p in only if p in parts and parts["commit"] != before["commit"]}
+            out = {**before, **parts, "commit": before["commit"]}
+            if again or "later" in before:
+                out["later"] = {**before.get("later", {}), **again}
+            return out
+
         def save(parts):
             with open(results, "w", encoding="utf-8") as file:
-                json.dump({**before, **parts}, file, indent=1, sort_keys=True)
+                json.dump(merged(parts), file, indent=1, sort_keys=True)
                 file.write("\n")
-        measured = {**before, **measure_all(bench, set((arguments.only or "").split(",")) - {""},
-                                            progress, save)}
+        only = set((arguments.only or "").split(",")) - {""}
+        measured = merged(measure_all(bench, only, progress, save))
     except Failed as error:
         sys.exit(f"board_bench: {error}")
     print(f"{results} is written")

@@ -17,7 +17,7 @@ import tomllib
 
 VERDICTS = ("reached", "not reached", "contradictory", "not applicable", "not measured")
 FIELDS = {"id", "section", "text", "claimed", "unit", "method", "measure", "reached", "consistent",
-          "contradiction", "not_applicable", "result", "verdict"}
+          "contradiction", "not_applicable", "given", "result", "verdict"}
 OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.Mod: operator.mod, ast.Pow: operator.pow,
@@ -151,6 +151,23 @@ def table(document, measured):
     head = ["| section | the article says | claimed | measured | verdict | how, why |",
             "|---|---|---|---|---|---|"]
     return f"{sum(counts.values())} claims: {summary}.", "\n".join(head + lines)
+
+
+def by_construction(document, measured):
+    """(ids, ids) of the claims that are reached because the number is this project's own: measured
+    from board.toml or soc.h alone (or from nothing but arithmetic), and read back from a cost of
+    board.toml through the simulator (`given`)."""
+    direct, through = [], []
+    for c, _, verdict, _ in rows(document, measured):
+        if verdict != "reached":
+            continue
+        roots = {n.id for n in ast.walk(ast.parse(c["measure"], mode="eval"))
+                 if isinstance(n, ast.Name)} - FUNCTIONS.keys()
+        if roots <= {"soc", "board"}:
+            direct.append(c["id"])
+        elif "given" in c:
+            through.append(c["id"])
+    return direct, through
 
 
 def rewritten(text, document, measured):

@@ -1,6 +1,7 @@
 """Figures of a board's claims that follow from arithmetic alone, no simulator: what a table or a
 rounding can do at best, and the constants of the board's header and board file."""
 
+import decimal
 import math
 import random
 import re
@@ -99,7 +100,31 @@ def rope():
         true = math.cos(2 * math.pi * t / 128)
         lut = max(lut, abs(table[k] * (1 - f) + table[k + 1] * f - true))
         q12_4 = max(q12_4, abs(round(true * 16) / 16 - true))
-    return {"lut_error": lut, "q12_4_error": q12_4}
+    return {"lut_error": lut, "q12_4_error": q12_4, "double_differs": rope_double_differs()}
+
+
+def rope_double_differs(positions=4096, pairs=8):
+    """Entries of a Q1.14 table (cosine and sine, heads of 2 * pairs) that double precision rounds to
+    another number than 110 digits do. There each position is the one before, turned by theta."""
+    with decimal.localcontext() as context:
+        context.prec = 110
+        differ = 0
+        for pair in range(pairs):
+            theta = decimal.Decimal(10000) ** (decimal.Decimal(-pair) / pairs)
+            step_cos, step_sin, term = decimal.Decimal(0), decimal.Decimal(0), decimal.Decimal(1)
+            for n in range(100):  # theta <= 1: the terms fall as 1 / n!
+                if n % 2 == 0:
+                    step_cos += -term if n % 4 == 2 else term
+                else:
+                    step_sin += -term if n % 4 == 3 else term
+                term *= theta / (n + 1)
+            cos, sin = decimal.Decimal(1), decimal.Decimal(0)
+            for position in range(positions):
+                angle = position * 10000.0 ** (-pair / pairs)
+                differ += round(cos * 16384) != round(math.cos(angle) * 16384)
+                differ += round(sin * 16384) != round(math.sin(angle) * 16384)
+                cos, sin = cos * step_cos - sin * step_sin, sin * step_cos + cos * step_sin
+    return differ
 
 
 def quantization(checkpoint):

@@ -158,6 +158,7 @@ def section_other(m):
     text.append(
         f"- Instructions of `prefill_run` over {i['prompts']} random prompts of 32 tokens, tick off: "
         f"at most {i['spread']} apart ({i['least']:,} the fewest).\n"
+        f"{ticks_line(m)}"
         f"- Time over 32 phases of the 1 ms tick, model (a): {j['masked']['least_ms']:.4f} to "
         f"{j['masked']['most_ms']:.4f} ms with masked windows (deviation "
         f"{1000 * j['masked']['ms']:.2f} us), {j['unmasked']['least_ms']:.4f} to "
@@ -165,7 +166,30 @@ def section_other(m):
         f"- Longest masked window: {m['firmware']['a']['report']['masked_us']:.2f} us (a), "
         f"{m['firmware']['b']['report']['masked_us']:.2f} us (b).\n"
         f"- Code {s['text']:,} bytes of 32,768; code and constants {s['rom']:,} of 46,080.")
+    text.append(ticks_table(m))
     return "\n\n".join(text)
+
+
+def ticks_line(m):
+    t = m["ticks"]
+    least = min(k["ticks"] for k in t["kinds"])
+    most = max(k["ticks"] for k in t["kinds"])
+    return (f"- The same {t['prompts']} prompts with the 1 ms tick on: {least} to {most} ticks of "
+            f"{t['handler']} instructions each; at most {t['spread']} apart, {t['spread_less_handler']} "
+            f"with the handler's subtracted. The rest is two instructions for each tick that ends a "
+            f"sleep of a wait (jump back, sleep again): {t['sleeps_ended']} of {t['ticks']} ticks did, "
+            f"as the simulator's counts of traps ({t['traps']}) and of sleeps say too. "
+            f"The table below has what a prefill runs above its count without the tick.\n")
+
+
+def ticks_table(m):
+    t = m["ticks"]
+    rows = []
+    for k in t["kinds"]:
+        rest = 2 * k["sleeps"]
+        rows.append([k["ticks"], k["sleeps"], t["handler"] * k["ticks"] + rest, rest, k["prompts"]])
+    return table(["ticks", "that end a sleep", "instructions above", "handler's subtracted", "prompts"],
+                 rows)
 
 
 def section_accuracy(m):
@@ -214,14 +238,26 @@ def section_sweep(m):
 
 def section_claims(m, document):
     summary, text = board_claims.table(document, m)
-    return f"## The article, claim by claim\n\n{summary} Rules are in `boards/ai-max-395/claims.toml`.\n\n{text}"
+    direct, through = board_claims.by_construction(document, m)
+    own = (f"Of those reached {len(direct) + len(through)} hold by construction: {len(direct)} are read "
+           f"from our own `board.toml` or `soc.h` or are arithmetic alone ({', '.join(direct)}), "
+           f"{len(through)} read a cost of `board.toml` back through the simulator "
+           f"({', '.join(through)}).")
+    return ("## The article, claim by claim\n\n"
+            f"{summary} Rules are in `boards/ai-max-395/claims.toml`. {own}\n\n{text}")
+
+
+def later(m):
+    """Parts that were measured at another commit (board_bench.py --only)."""
+    parts = m.get("later", {})
+    return f" ({', '.join(f'{p} at {c}' for p, c in sorted(parts.items()))})" if parts else ""
 
 
 def document_text(m, claims):
     head = ("# AI Max 395: results (simulated)\n\nThe chip exists nowhere. Every figure here is of "
             "ridge's cycle-counted model of it, with the costs of `boards/ai-max-395/board.toml`; "
             "[ai-max-395.md](ai-max-395.md) says what that rests on. Written by "
-            f"`./dev bench ai-max-395` at commit {m['commit']}; nothing here is typed by hand.\n\nModels: (a) stories260K (dim 64, "
+            f"`./dev bench ai-max-395` at commit {m['commit']}{later(m)}; nothing here is typed by hand.\n\nModels: (a) stories260K (dim 64, "
             "5 layers, 8 heads of 8, 4 KV heads, hidden 172, vocabulary 512); (b) random weights near "
             "the chip's limit (dim 128, 16 layers, 8 heads of 16, 1 KV head, hidden 448, vocabulary 512).")
     tail = ("## Trace\n\nAfter a bench, this writes who was busy when (harts, their stages, DMA channels "

@@ -67,6 +67,17 @@ class Verdicts(unittest.TestCase):
         other = claims.rewritten(once, document, {"a": {"ms": 6.0}})
         self.assertIn('result = "6 ms"\nverdict = "not reached"', other)
 
+    def test_what_holds_by_construction(self):
+        rule = {"measure": "a.ms", "reached": "result <= claimed"}
+        document = {"claim": [
+            claim(id="measured", **rule), claim(id="read", measure="max(board.x, soc.y)", reached="result > 1"),
+            claim(id="sum", measure="2 + 2", reached="result < claimed"), claim(id="back", given="cost.z", **rule),
+            claim(id="missed", measure="board.x", reached="result < 1"),
+            claim(id="never", given="cost.z", measure="b", reached="result < claimed"),
+            claim(id="mixed", measure="board.x * a.ms", reached="result > 1")]}
+        measured = {**MEASURED, "board": {"x": 2}, "soc": {"y": 3}}
+        self.assertEqual(claims.by_construction(document, measured), (["read", "sum"], ["back"]))
+
     def test_faulty_files_are_named(self):
         good = claim(measure="b", reached="result < 1")
         self.assertEqual(claims.problems({"claim": [good]}), [])
@@ -86,6 +97,11 @@ class Committed(unittest.TestCase):
             document = tomllib.loads(text)
             self.assertEqual(claims.problems(document), [], path)
             self.assertGreaterEqual(len(document["claim"]), 45)
+            with open(os.path.join(os.path.dirname(path), "board.toml"), "rb") as file:
+                numbers = tomllib.load(file)
+            for name in (n for c in document["claim"] if "given" in c for n in c["given"].split(", ")):
+                table, key = name.split(".")
+                self.assertIn(key, numbers[table], f"{path}: given = {name}")
 
     def test_generated_documents_are_what_the_results_give(self):
         for path in glob.glob(os.path.join(ROOT, "docs", "boards", "*-results.json")):
