@@ -40,7 +40,24 @@ void* operator new(size_t n, std::align_val_t a) {
 void* operator new[](size_t n, std::align_val_t a) {
     return counted(n, static_cast<size_t>(a));
 }
+// std::stable_sort asks so; a memory checker's own version would not match the deletes below.
+void* operator new(size_t n, const std::nothrow_t&) noexcept {
+    try {
+        return counted(n, 1);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+void* operator new[](size_t n, const std::nothrow_t& tag) noexcept {
+    return operator new(n, tag);
+}
 void operator delete(void* p) noexcept {
+    deleted(p);
+}
+void operator delete(void* p, const std::nothrow_t&) noexcept {
+    deleted(p);
+}
+void operator delete[](void* p, const std::nothrow_t&) noexcept {
     deleted(p);
 }
 void operator delete[](void* p) noexcept {
