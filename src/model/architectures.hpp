@@ -22,6 +22,13 @@ Result<uint8_t> read_rope_table(ProgramBuilder& b, const Dimensions& d, uint32_t
 
 // Parts that decoders share; `p` is the layer's prefix, "blk.N.".
 //
+// q, k, v = W norm(x), from tensors of their own. `biases`: taken where the file has them (else a
+// tensor of one is left over, and refused). `rope_head`: Weight::rope_head of q and k.
+struct Projections {
+    BufferId q, k, v;
+};
+Projections project(ProgramBuilder& b, const Dimensions& d, const std::string& p, BufferId x,
+                    bool biases, uint32_t rope_head = 0);
 // x + down(silu(gate h) * up h), h = norm(x): the FFN of llama, qwen2 and qwen3.
 BufferId silu_ffn(ProgramBuilder& b, const Dimensions& d, const std::string& p, BufferId x);
 // x + norm(down(gelu(gate h) * up h)), h = norm(x): Gemma's.

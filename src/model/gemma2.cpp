@@ -28,10 +28,7 @@ Result<ModelProgram> build_gemma2(const GgufFile& file) {
     for (uint32_t i = 0; i < d.layers; ++i) {
         const std::string p = "blk." + std::to_string(i) + ".";
         b.layer(static_cast<int>(i));
-        const BufferId h = b.norm(x, b.vector(p + "attn_norm.weight", d.hidden), d.epsilon);
-        const BufferId q = b.product(h, b.matrix(p + "attn_q.weight", d.q_width(), d.hidden), "q");
-        const BufferId k = b.product(h, b.matrix(p + "attn_k.weight", d.kv_width(), d.hidden), "k");
-        const BufferId v = b.product(h, b.matrix(p + "attn_v.weight", d.kv_width(), d.hidden), "v");
+        const auto [q, k, v] = project(b, d, p, x, false);
         b.rope(q, table);
         b.rope(k, table);
         const bool global = (i + 1) % pattern == 0;

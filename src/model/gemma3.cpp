@@ -34,10 +34,7 @@ Result<ModelProgram> build_gemma3(const GgufFile& file) {
         const bool global = window == 0 || (i + 1) % pattern == 0;
         const uint8_t table = global ? global_table : local_table;
         b.layer(static_cast<int>(i));
-        const BufferId h = b.norm(x, b.vector(p + "attn_norm.weight", d.hidden), d.epsilon);
-        const BufferId q = b.product(h, b.matrix(p + "attn_q.weight", d.q_width(), d.hidden), "q");
-        const BufferId k = b.product(h, b.matrix(p + "attn_k.weight", d.kv_width(), d.hidden), "k");
-        const BufferId v = b.product(h, b.matrix(p + "attn_v.weight", d.kv_width(), d.hidden), "v");
+        const auto [q, k, v] = project(b, d, p, x, false);
         b.head_norm(q, b.vector(p + "attn_q_norm.weight", d.head_dim), d.epsilon);
         b.head_norm(k, b.vector(p + "attn_k_norm.weight", d.head_dim), d.epsilon);
         b.rope(q, table);

@@ -15,6 +15,20 @@ BufferId gated_ffn(ProgramBuilder& b, const Dimensions& d, const std::string& p,
 
 }  // namespace
 
+Projections project(ProgramBuilder& b, const Dimensions& d, const std::string& p, BufferId x,
+                    bool biases, uint32_t rope_head) {
+    const BufferId h = b.norm(x, b.vector(p + "attn_norm.weight", d.hidden), d.epsilon);
+    const auto product = [&](const char* name, uint32_t width, uint32_t head) {
+        const std::string tensor = p + "attn_" + name;
+        const WeightId w = b.matrix(tensor + ".weight", width, d.hidden, head);
+        return b.product(h, w, name,
+                         biases ? b.vector_or_none(tensor + ".bias", width, head) : no_id);
+    };
+    const BufferId q = product("q", d.q_width(), rope_head);
+    const BufferId k = product("k", d.kv_width(), rope_head);
+    return {q, k, product("v", d.kv_width(), 0)};
+}
+
 BufferId silu_ffn(ProgramBuilder& b, const Dimensions& d, const std::string& p, BufferId x) {
     return b.add(x, gated_ffn(b, d, p, x, Op::silu_mul));
 }

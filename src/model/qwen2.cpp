@@ -19,13 +19,7 @@ Result<ModelProgram> build_qwen2(const GgufFile& file) {
     for (uint32_t i = 0; i < d.layers; ++i) {
         const std::string p = "blk." + std::to_string(i) + ".";
         b.layer(static_cast<int>(i));
-        const BufferId h = b.norm(x, b.vector(p + "attn_norm.weight", d.hidden), d.epsilon);
-        const BufferId q = b.product(h, b.matrix(p + "attn_q.weight", d.q_width(), d.hidden), "q",
-                                     b.vector_or_none(p + "attn_q.bias", d.q_width()));
-        const BufferId k = b.product(h, b.matrix(p + "attn_k.weight", d.kv_width(), d.hidden), "k",
-                                     b.vector_or_none(p + "attn_k.bias", d.kv_width()));
-        const BufferId v = b.product(h, b.matrix(p + "attn_v.weight", d.kv_width(), d.hidden), "v",
-                                     b.vector_or_none(p + "attn_v.bias", d.kv_width()));
+        const auto [q, k, v] = project(b, d, p, x, true);
         b.rope(q, table);
         b.rope(k, table);
         const BufferId a = b.attention(q, k, v, scale, 0);
