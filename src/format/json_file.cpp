@@ -5,35 +5,12 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/json_outline.hpp"
 #include "base/mapped_file.hpp"
 
 namespace ridge::convert {
 
-namespace {
-
 using nlohmann::json;
-
-// How deep brackets nest outside of strings.
-int depth_of(std::string_view text) {
-    int depth = 0, deepest = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            if (c == '"') in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            deepest = std::max(deepest, ++depth);
-        } else if (c == ']' || c == '}') {
-            --depth;
-        }
-    }
-    return deepest;
-}
-
-}  // namespace
 
 Result<json> read_json(const std::string& path) {
     RIDGE_ASSIGN(const auto file, MappedFile::open(path));
@@ -42,7 +19,7 @@ Result<json> read_json(const std::string& path) {
                     fmt::format("'{}' has {} bytes; ridge reads at most {} of JSON.", path,
                                 file.size(), max_json_bytes));
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-    if (depth_of(text) > max_json_depth)
+    if (json_outline(text).depth > max_json_depth)
         return fail(
             ErrorCode::bad_file,
             fmt::format("'{}' nests deeper than {} levels; get it again.", path, max_json_depth));

@@ -11,7 +11,7 @@
 namespace ridge::convert {
 
 inline constexpr uint64_t max_json_bytes = 128u << 20;
-inline constexpr int max_json_depth = 64;
+inline constexpr size_t max_json_depth = 64;
 
 // Errors: not_found, io, bad_file (no JSON, too deep), unsupported (too large).
 Result<nlohmann::json> read_json(const std::string& path);

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/json_outline.hpp"
 #include "sample/schema_parts.hpp"
 #include "text/unicode.hpp"
 
@@ -36,27 +37,11 @@ Status check_text(std::string_view text) {
     if (text.size() > kMaxSchema)
         return invalid(fmt::format("the JSON schema has {} bytes; ridge takes at most {}",
                                    text.size(), kMaxSchema));
-    size_t depth = 0, members = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            if (c == '"') in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > kMaxNesting)
-                return invalid(
-                    fmt::format("the JSON schema is nested more than {} deep", kMaxNesting));
-        } else if (c == '}' || c == ']') {
-            depth -= depth > 0 ? 1 : 0;
-        } else if (c == ':' || c == ',') {
-            if (++members > 2 * kMaxMembers)
-                return invalid(
-                    fmt::format("the JSON schema has more than {} members", kMaxMembers));
-        }
-    }
+    const JsonOutline outline = json_outline(text);
+    if (outline.depth > kMaxNesting)
+        return invalid(fmt::format("the JSON schema is nested more than {} deep", kMaxNesting));
+    if (outline.separators > 2 * kMaxMembers)
+        return invalid(fmt::format("the JSON schema has more than {} members", kMaxMembers));
     return {};
 }
 
