@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +11,6 @@
 #include "cli/common.hpp"
 
 namespace ridge::cli {
-
-// Columns of the terminal behind a descriptor; 80 where it does not say.
-inline int terminal_columns(int fd) {
-    winsize size{};
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 class Progress {
   public:

@@ -243,14 +243,7 @@ int chat(ChatArgs& args) {
     auto prompt = ChatPrompt::create(m.tokenizer(), source);
     if (!prompt) return complain(prompt.error());
     ThreadProfile profile = ThreadProfile::load();
-    ContextOptions c;
-    c.context = args.engine.context;
-    c.threads_decode = args.engine.threads != 0 ? args.engine.threads
-                                                : profile.decode_threads(m.bytes_per_token());
-    c.threads_prefill = args.engine.threads_prefill != 0 ? args.engine.threads_prefill
-                        : args.engine.threads != 0       ? args.engine.threads
-                                                   : profile.prefill_threads(m.bytes_per_token());
-    auto context = Context::create(m, c);
+    auto context = open_context(args.engine, m, profile);
     if (!context) return complain(context.error());
     if (const auto chooser = make_chooser(args.sampling, m); !chooser)
         return complain(chooser.error());

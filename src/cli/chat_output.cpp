@@ -1,7 +1,6 @@
 #include "cli/chat_output.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,10 +15,10 @@ namespace {
 constexpr std::string_view kDim = "\033[2m";
 constexpr std::string_view kPlain = "\033[0m";
 
-size_t terminal_columns() {
-    winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 10) return 80;
-    return size.ws_col;
+// Too few to wrap to count as unknown.
+size_t note_columns() {
+    const int columns = terminal_columns(STDOUT_FILENO);
+    return columns < 10 ? 80 : static_cast<size_t>(columns);
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ void chat_note(const ChatStyle& style, std::string_view text) {
         fmt::print(stderr, "ridge: {}\n", harmless(text));
         return;
     }
-    const std::string lines = wrapped(fmt::format("[{}]", harmless(text)), terminal_columns() - 1);
+    const std::string lines = wrapped(fmt::format("[{}]", harmless(text)), note_columns() - 1);
     fmt::print("{}{}{}\n", style.color ? kDim : "", lines, style.color ? kPlain : "");
     std::fflush(stdout);
 }

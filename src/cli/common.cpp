@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -123,22 +124,36 @@ Result<ModelOptions> model_options(const EngineArgs& a) {
 
 Result<std::unique_ptr<Model>> load_model(const EngineArgs& args, ModelOptions options) {
     RIDGE_ASSIGN(const std::string path, find_model(args.model));
-    const bool show = error_is_terminal();
-    bool shown = false;
-    int last = -1;
-    const double begin = seconds_now();
-    if (show)
-        options.progress = [&](double share) {
-            const int percent = static_cast<int>(share * 100.0);
-            if (percent == last || seconds_now() - begin < 0.3) return;
-            last = percent;
-            shown = true;
-            fmt::print(stderr, "\rloading {:3d} %", percent);
-            std::fflush(stderr);
-        };
-    auto model = Model::load(path, std::move(options));
-    if (shown) fmt::print(stderr, "\r\033[K");
-    return model;
+    PercentLine line("loading", 0.3);
+    if (error_is_terminal()) options.progress = [&line](double share) { line.show(share); };
+    return Model::load(path, std::move(options));
+}
+
+Result<std::unique_ptr<Context>> open_context(const EngineArgs& args, Model& model,
+                                              ThreadProfile& profile) {
+    const uint64_t bytes = model.bytes_per_token();
+    ContextOptions c;
+    c.context = args.context;
+    c.threads_decode = args.threads != 0 ? args.threads : profile.decode_threads(bytes);
+    c.threads_prefill = args.threads_prefill != 0 ? args.threads_prefill
+                        : args.threads != 0       ? args.threads
+                                                  : profile.prefill_threads(bytes);
+    return Context::create(model, c);
+}
+
+PercentLine::PercentLine(const char* what, double patience)
+    : what_(what), due_(seconds_now() + patience) {}
+
+void PercentLine::show(double share) {
+    const int percent = static_cast<int>(share * 100.0);
+    if (percent == last_ || !error_is_terminal() || seconds_now() < due_) return;
+    last_ = percent;
+    fmt::print(stderr, "\r{} {:3d} %", what_, percent);
+    std::fflush(stderr);
+}
+
+PercentLine::~PercentLine() {
+    if (last_ >= 0) fmt::print(stderr, "\r\033[K");
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -189,6 +204,11 @@ void clear_interrupt() {
 bool error_is_terminal() {
     return isatty(STDERR_FILENO) == 1;
 }
+int terminal_columns(int fd) {
+    winsize size{};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 bool output_is_terminal() {
     return isatty(STDOUT_FILENO) == 1;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/model.hpp"
+#include "runtime/profile.hpp"
 
 namespace ridge::cli {
 
@@ -43,6 +44,26 @@ Result<std::string> find_model(const std::string& name);
 Result<ModelOptions> model_options(const EngineArgs& args);
 Result<std::unique_ptr<Model>> load_model(const EngineArgs& args, ModelOptions options);
 
+// A context with the threads that the arguments ask for, or the profile advises.
+Result<std::unique_ptr<Context>> open_context(const EngineArgs& args, Model& model,
+                                              ThreadProfile& profile);
+
+// "WHAT 42 %" on a terminal, rewritten as a share grows and gone at the end; nothing elsewhere.
+// Work that is done within `patience` seconds shows none.
+class PercentLine {
+  public:
+    explicit PercentLine(const char* what, double patience = 0);
+    ~PercentLine();
+    PercentLine(const PercentLine&) = delete;
+    PercentLine& operator=(const PercentLine&) = delete;
+    void show(double share);
+
+  private:
+    const char* what_;
+    double due_;
+    int last_ = -1;
+};
+
 // Folder of cached models: $RIDGE_MODELS, else ~/.cache/ridge; empty where neither is known.
 std::string model_folder();
 
@@ -57,6 +78,8 @@ void clear_interrupt();
 // Is standard error / standard output a terminal?
 bool error_is_terminal();
 bool output_is_terminal();
+// Columns of the terminal behind a descriptor; 80 where it does not say.
+int terminal_columns(int fd);
 
 double seconds_now();  // monotonic
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "cli/common.hpp"
@@ -18,18 +19,13 @@ struct ConvertArgs {
 
 int convert(ConvertArgs& a) {
     catch_interrupts();
-    const bool show = error_is_terminal();
-    int last = -1;
-    a.options.progress = [&](double share) {
-        const int percent = static_cast<int>(share * 100.0);
-        if (show && percent != last) {
-            fmt::print(stderr, "\rconverting {:3d} %", last = percent);
-            std::fflush(stderr);
-        }
+    std::optional<PercentLine> line("converting");
+    a.options.progress = [&line](double share) {
+        line->show(share);
         return !interrupted();
     };
     const auto report = convert_folder(a.folder, a.out, a.options);
-    if (show) fmt::print(stderr, "\r\033[K");
+    line.reset();
     if (!report) {
         complain(report.error());
         return report.error().code == ErrorCode::cancelled ? 130 : 1;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "cli/common.hpp"
@@ -52,18 +53,13 @@ int quantize(QuantizeArgs& a) {
         return 0;
     }
     catch_interrupts();
-    const bool show = error_is_terminal();
-    int last = -1;
-    a.options.progress = [&](double share) {
-        const int percent = static_cast<int>(share * 100.0);
-        if (show && percent != last) {
-            fmt::print(stderr, "\rquantizing {:3d} %", last = percent);
-            std::fflush(stderr);
-        }
+    std::optional<PercentLine> line("quantizing");
+    a.options.progress = [&line](double share) {
+        line->show(share);
         return !interrupted();
     };
     const auto report = quantize_model(a.in, a.out, a.options);
-    if (show) fmt::print(stderr, "\r\033[K");
+    line.reset();
     if (!report) {
         complain(report.error());
         return report.error().code == ErrorCode::cancelled ? 130 : 1;

@@ -219,14 +219,7 @@ int run(RunArgs& args) {
     Model& m = **model;
 
     ThreadProfile profile = ThreadProfile::load();
-    ContextOptions c;
-    c.context = args.engine.context;
-    c.threads_decode = args.engine.threads != 0 ? args.engine.threads
-                                                : profile.decode_threads(m.bytes_per_token());
-    c.threads_prefill = args.engine.threads_prefill != 0 ? args.engine.threads_prefill
-                        : args.engine.threads != 0       ? args.engine.threads
-                                                   : profile.prefill_threads(m.bytes_per_token());
-    auto context = Context::create(m, c);
+    auto context = open_context(args.engine, m, profile);
     if (!context) return complain(context.error());
     const auto ids = prompt_ids(m, args);
     if (!ids) return complain(ids.error());
