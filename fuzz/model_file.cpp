@@ -1,8 +1,5 @@
 // Any bytes as a model file: opened, described, its tokenizer used, its model loaded and run over
 // three tokens. Whatever is wrong with the file must end in a status.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +7,7 @@
 #include <vector>
 
 #include "format/gguf.hpp"
+#include "memory_file.hpp"
 #include "runtime/model.hpp"
 #include "text/tokenizer.hpp"
 #include "text/vocab.hpp"
@@ -17,26 +15,6 @@
 namespace {
 
 using namespace ridge;
-
-// A file in memory that has a path while it lives.
-class MemoryFile {
-  public:
-    MemoryFile(const uint8_t* data, size_t size) : fd_(memfd_create("fuzz", 0)) {
-        if (fd_ < 0) std::abort();
-        for (size_t done = 0; done < size;) {
-            const ssize_t n = write(fd_, data + done, size - done);
-            if (n <= 0) std::abort();
-            done += static_cast<size_t>(n);
-        }
-    }
-    ~MemoryFile() { close(fd_); }
-    MemoryFile(const MemoryFile&) = delete;
-    MemoryFile& operator=(const MemoryFile&) = delete;
-    std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-
-  private:
-    int fd_;
-};
 
 void describe(const GgufFile& file) {
     size_t length = 0;
@@ -76,7 +54,7 @@ void run_model(const std::string& path) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    const MemoryFile memory(data, size);
+    const fuzz::MemoryFile memory(data, size);
     const Result<GgufFile> file = GgufFile::open(memory.path());
     if (!file) return 0;
     describe(*file);

@@ -1,8 +1,5 @@
 // Any bytes as the files beside GGUF that ridge reads: a safetensors file, whose tensors are then
 // read whole, an importance matrix and a SentencePiece model.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,35 +9,12 @@
 #include "format/convert_vocab.hpp"
 #include "format/imatrix.hpp"
 #include "format/safetensors.hpp"
-
-namespace {
+#include "memory_file.hpp"
 
 using namespace ridge;
 
-// A file in memory that has a path while it lives.
-class MemoryFile {
-  public:
-    MemoryFile(const uint8_t* data, size_t size) : fd_(memfd_create("fuzz", 0)) {
-        if (fd_ < 0) std::abort();
-        for (size_t done = 0; done < size;) {
-            const ssize_t n = write(fd_, data + done, size - done);
-            if (n <= 0) std::abort();
-            done += static_cast<size_t>(n);
-        }
-    }
-    ~MemoryFile() { close(fd_); }
-    MemoryFile(const MemoryFile&) = delete;
-    MemoryFile& operator=(const MemoryFile&) = delete;
-    std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-
-  private:
-    int fd_;
-};
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    const MemoryFile memory(data, size);
+    const fuzz::MemoryFile memory(data, size);
     if (const auto file = SafetensorsFile::open(memory.path())) {
         uint64_t total = 0;
         for (const SafeTensor& t : file->tensors()) {

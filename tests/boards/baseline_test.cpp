@@ -1,24 +1,11 @@
 // The float baseline on the simulated chip: it computes what the oracle computes, and it is a fair
 // one: few cycles a MAC beside the floating-point unit's own.
-#include <gtest/gtest.h>
-
-#include "format/llama2c.hpp"
-#include "sim/soc_fixture.hpp"
+#include "firmware_fixture.hpp"
 #include "support/float_image.hpp"
 #include "support/oracle.hpp"
-#include "support/temp_dir.hpp"
 
 namespace ridge {
 namespace {
-
-const std::string folder = RIDGE_SOURCE_DIR "/boards/ai-max-395/baseline/";
-
-// The flags of the board's firmware (docs/boards/ai-max-395.md).
-const std::string flags =
-    "-std=c++20 -O3 -fno-tree-vectorize -fno-math-errno -fno-exceptions -fno-rtti "
-    "-fno-threadsafe-statics -ffunction-sections -fdata-sections -Wl,--gc-sections "
-    "-Wl,--no-warn-rwx-segments -I" RIDGE_SOURCE_DIR " -T " +
-    folder + "baseline.ld " + folder + "start.S";
 
 std::vector<int32_t> prompt(size_t n) {
     std::vector<int32_t> ids = {1};
@@ -44,7 +31,7 @@ TEST(Baseline, TheFloatPortComputesWhatTheOracleDoesAtFewCyclesAMac) {
     const std::string model = files.file("m.gguf"), elf_path = files.file("float.elf");
     const std::string stories = RIDGE_TEST_DATA "/stories260K/";
     ASSERT_TRUE(convert_llama2c(stories + "stories260K.bin", stories + "tok512.bin", model));
-    ASSERT_TRUE(test::cross_build(folder + "float_port.cpp", elf_path, flags));
+    ASSERT_TRUE(test::build_float_port(elf_path));
     const auto elf = rv32::read_elf(elf_path);
     ASSERT_TRUE(elf) << elf.error().message;
     const auto gguf = GgufFile::open(model);

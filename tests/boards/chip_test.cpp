@@ -42,13 +42,7 @@ TEST_F(Chip, FirstTokenOfStories260KStaysNearTheMausTime) {
     EXPECT_LE(ms(peak.prefills[0].cycles), 1.5 * ms(in_peak.largest()));
 
     const test::Workspace files;
-    const std::string folder = test::board_folder + "baseline/";
-    ASSERT_TRUE(test::cross_build(
-        folder + "float_port.cpp", files.file("float.elf"),
-        "-std=c++20 -O3 -fno-tree-vectorize -fno-math-errno -fno-exceptions -fno-rtti "
-        "-fno-threadsafe-statics -ffunction-sections -fdata-sections -Wl,--gc-sections "
-        "-Wl,--no-warn-rwx-segments -I" RIDGE_SOURCE_DIR " -T " +
-            folder + "baseline.ld " + folder + "start.S"));
+    ASSERT_TRUE(test::build_float_port(files.file("float.elf")));
     const auto elf = rv32::read_elf(files.file("float.elf"));
     ASSERT_TRUE(elf);
     const auto gguf = GgufFile::open(test::stories_model().gguf);

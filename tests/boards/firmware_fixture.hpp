@@ -30,6 +30,17 @@ inline constexpr bool sanitized = false;
 
 inline const std::string board_folder = RIDGE_SOURCE_DIR "/boards/ai-max-395/";
 
+// The float baseline, built with the flags of the board's firmware (docs/boards/ai-max-395.md).
+inline bool build_float_port(const std::string& elf) {
+    const std::string folder = board_folder + "baseline/";
+    return cross_build(
+        folder + "float_port.cpp", elf,
+        "-std=c++20 -O3 -fno-tree-vectorize -fno-math-errno -fno-exceptions -fno-rtti "
+        "-fno-threadsafe-statics -ffunction-sections -fdata-sections -Wl,--gc-sections "
+        "-Wl,--no-warn-rwx-segments -I" RIDGE_SOURCE_DIR " -T " +
+            folder + "baseline.ld " + folder + "start.S");
+}
+
 // A model as GGUF and as image. Exported once a process.
 struct BoardModel {
     std::string gguf;

@@ -112,6 +112,20 @@ void expect_agreement(const test::Agreement& a, const char* name) {
         testing::Test::RecordProperty(key, fmt::format("{:.6f}", value));
 }
 
+// Both go through the ids, whatever they would say themselves.
+void compare_along(const std::vector<int32_t>& ids, test::Oracle& oracle, test::HostChip& chip,
+                   test::Agreement& sum) {
+    oracle.reset();
+    std::vector<double> want = oracle.step(ids[0]);
+    std::vector<float> got = chip.prefill({ids[0]});
+    for (size_t i = 1; i < ids.size(); ++i) {
+        sum.add(std::span<const double>(want), std::span<const float>(got), ids[i]);
+        want = oracle.step(ids[i]);
+        got = chip.step(ids[i]);
+        ASSERT_EQ(chip.status(), PREFILL_OK);
+    }
+}
+
 // Half text that the oracle samples from itself at temperature 1, half held-out stories that it
 // never saw (another generator's, so less likely to it).
 TEST(Host, Stories260KAgreesWithTheOracle) {
@@ -138,14 +152,7 @@ TEST(Host, Stories260KAgreesWithTheOracle) {
     }
     for (const auto& ids : heldout(model.gguf)) {
         if (sum.positions >= 10100) break;
-        oracle->reset();
-        std::vector<double> want = oracle->step(ids[0]);
-        std::vector<float> got = chip.prefill({ids[0]});
-        for (size_t i = 1; i < ids.size(); ++i) {
-            sum.add(std::span<const double>(want), std::span<const float>(got), ids[i]);
-            want = oracle->step(ids[i]);
-            got = chip.step(ids[i]);
-        }
+        compare_along(ids, *oracle, chip, sum);
     }
     expect_agreement(sum, "stories260K");
 }
@@ -160,15 +167,7 @@ TEST(Host, Tiny395AgreesWithTheOracle) {
     ASSERT_EQ(chip.status(), PREFILL_OK);
     test::Agreement sum;
     for (const auto& ids : heldout(model.gguf)) {
-        oracle->reset();
-        std::vector<double> want = oracle->step(ids[0]);
-        std::vector<float> got = chip.prefill({ids[0]});
-        for (size_t i = 1; i < ids.size(); ++i) {
-            sum.add(std::span<const double>(want), std::span<const float>(got), ids[i]);
-            want = oracle->step(ids[i]);
-            got = chip.step(ids[i]);
-            ASSERT_EQ(chip.status(), PREFILL_OK);
-        }
+        compare_along(ids, *oracle, chip, sum);
     }
     expect_agreement(sum, "tiny-395");
 }

@@ -105,17 +105,7 @@ std::string use_apart(const std::string& path) {
 class HostileModel : public testing::Test {
   protected:
     void SetUp() override {
-        ShapeConfig c;
-        c.name = "llama";
-        c.vocab_size = 264;
-        c.embedding_length = 32;
-        c.feed_forward_length = 32;
-        c.head_count = 2;
-        c.head_count_kv = 1;
-        c.key_length = 16;
-        c.block_count = 1;
-        c.context_length = 64;
-        c.type = DType::q8_0;
+        ShapeConfig c = test::smallest_llama("llama");
         llama_ = test::write_model(dir_, c);
         c.name = "gemma";
         c.architecture = "gemma3";
@@ -162,16 +152,9 @@ TEST_F(HostileModel, AnyWeightsRun) {
          {DType::f32, DType::f16, DType::bf16, DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
           DType::q8_0, DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k,
           DType::iq4_nl, DType::iq4_xs, DType::mxfp4}) {
-        ShapeConfig c;
-        c.name = "any";
-        c.vocab_size = 264;
-        c.embedding_length = 256;
-        c.feed_forward_length = 256;
-        c.head_count = 2;
-        c.head_count_kv = 1;
+        ShapeConfig c = test::smallest_llama("any");
+        c.embedding_length = c.feed_forward_length = 256;
         c.key_length = 128;
-        c.block_count = 1;
-        c.context_length = 64;
         c.type = type;
         test::GgufImage image = test::GgufImage::read(test::write_model(dir_, c));
         for (const int fill : {0, 0x7f, 0x80, 0xff, -1}) {

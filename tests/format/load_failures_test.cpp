@@ -66,20 +66,7 @@ size_t mappings_of(const std::string& path) {
 
 class LoadFailures : public testing::Test {
   protected:
-    void SetUp() override {
-        ShapeConfig c;
-        c.name = "m";
-        c.vocab_size = 264;
-        c.embedding_length = 32;
-        c.feed_forward_length = 32;
-        c.head_count = 2;
-        c.head_count_kv = 1;
-        c.key_length = 16;
-        c.block_count = 1;
-        c.context_length = 64;
-        c.type = DType::q8_0;
-        path_ = test::write_model(dir_, c);
-    }
+    void SetUp() override { path_ = test::write_model(dir_, test::smallest_llama("m")); }
     // Runs `load` with the k-th chance to fail taken, for every k until none is left. `arm` makes
     // the failure; what it returns says afterwards whether it happened.
     size_t each(const std::function<std::function<bool()>(size_t k)>& arm,
