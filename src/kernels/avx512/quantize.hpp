@@ -17,7 +17,8 @@ namespace ridge::avx512 {
 // 127 / absmax must not overflow: blocks below 2^-100 count as zero.
 static constexpr float smallest_absmax = 7.888609e-31f;
 
-// |q| <= 127 for finite input; NaN and infinity become the most negative integer.
+// |q| <= 127 for finite input. NaN and infinity become the most negative integer; and beside a NaN,
+// which may hide the largest value from a block's maximum, q is any integer: callers clamp.
 static inline __m512i quanta(__m512 v, __m512 inverse) {
     return _mm512_cvt_roundps_epi32(_mm512_mul_ps(v, inverse),
                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -40,9 +41,10 @@ static inline void quantize_block(const float* x, const Q8Fields& f, size_t b) {
     const bool zero = !(absmax >= smallest_absmax);
     const __m512 inverse = _mm512_set1_ps(zero ? 0.0f : 127.0f / absmax);
     const float d = zero ? 0.0f : absmax / 127.0f;
-    const __m512i lowest = _mm512_set1_epi32(-127);
-    const __m512i q0 = _mm512_max_epi32(quanta(v0, inverse), lowest);
-    const __m512i q1 = _mm512_max_epi32(quanta(v1, inverse), lowest);
+    const __m512i least = _mm512_set1_epi32(-127);
+    const __m512i most = _mm512_set1_epi32(127);
+    const __m512i q0 = _mm512_min_epi32(_mm512_max_epi32(quanta(v0, inverse), least), most);
+    const __m512i q1 = _mm512_min_epi32(_mm512_max_epi32(quanta(v1, inverse), least), most);
     auto* out = reinterpret_cast<__m128i*>(f.values + 32 * b);
     _mm_storeu_si128(out, _mm512_cvtepi32_epi8(q0));
     _mm_storeu_si128(out + 1, _mm512_cvtepi32_epi8(q1));
