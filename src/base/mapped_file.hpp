@@ -1,7 +1,8 @@
 // A regular file mapped read-only and privately.
 //
 // A file that another process shortens while it is mapped makes the kernel raise SIGBUS on the
-// pages that are gone; ridge does not catch it. Replace model files by renaming, not in place.
+// pages that are gone; the library does not catch it, the program ends with a sentence
+// (cli/main.cpp). Replace model files by renaming, not in place.
 #pragma once
 
 #include <cstddef>

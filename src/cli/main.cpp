@@ -1,5 +1,7 @@
 // ridge: one program, one verb a file.
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -63,7 +65,20 @@ int run_verb(int argc, char** argv) {
 
 }  // namespace
 
+// A mapped file that another process shortens, or whose disk fails, ends in this signal. Only what
+// a signal handler may call is called here.
+extern "C" void ridge_on_bus_error(int) {
+    constexpr char text[] =
+        "ridge: a model file became shorter, or its disk failed, while it was read; get the file "
+        "again and leave it alone while it is used\n";
+    (void)!::write(STDERR_FILENO, text, sizeof text - 1);
+    ::_exit(1);
+}
+
 int main(int argc, char** argv) {
+    struct sigaction action = {};
+    action.sa_handler = ridge_on_bus_error;
+    sigaction(SIGBUS, &action, nullptr);
     try {
         return run_verb(argc, argv);
     } catch (const std::bad_alloc&) {

@@ -83,8 +83,8 @@ std::vector<std::string> misfits(const ModelShape& s, bool head_stored) {
     if (s.head_dim % 8 != 0 || s.head_dim > 64 || s.head_dim == 0)
         add(fmt::format("head size {} is not one of 8, 16, 24 to 64", s.head_dim));
     if (s.kv_heads > 16) add(fmt::format("{} KV heads of 16", s.kv_heads));
-    if (!why.empty() || s.hidden == 0 || s.layers == 0 || s.ffn == 0) {
-        if (why.empty()) add("its header gives no layers, hidden size or FFN width");
+    if (!why.empty() || s.hidden == 0 || s.layers == 0 || s.ffn == 0 || s.heads == 0) {
+        if (why.empty()) add("its header gives no layers, hidden size, FFN width or heads");
         return why;
     }
     const ImageHeader h = plan_image(s);

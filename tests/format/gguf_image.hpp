@@ -43,14 +43,4 @@ std::string encoded(gguf::ValueType type, T value) {
 std::string encoded_string(std::string_view text);
 std::string encoded_strings(const std::vector<std::string>& strings);
 
-struct HostileFile {
-    std::string name;
-    std::string bytes;
-    bool must_fail;  // otherwise either outcome is fine: what matters is that it is one
-};
-
-// Every class of shared/research/reliability-anchors.md section 2 that is a single file, made from
-// the small valid models `llama` (SentencePiece vocabulary) and `gemma`.
-std::vector<HostileFile> hostile_files(const GgufImage& llama, const GgufImage& gemma);
-
 }  // namespace ridge::test
