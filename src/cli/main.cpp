@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
@@ -75,7 +76,21 @@ extern "C" void ridge_on_bus_error(int) {
     ::_exit(1);
 }
 
+// An exception where none may pass: JSON values allocate in their destructors.
+void on_terminate() {
+    try {
+        if (const std::exception_ptr thrown = std::current_exception())
+            std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+        std::fputs("ridge: there is not enough memory for this\n", stderr);
+        ::_exit(1);
+    } catch (...) {  // a mistake of ridge's own
+    }
+    std::abort();
+}
+
 int main(int argc, char** argv) {
+    std::set_terminate(on_terminate);
     struct sigaction action = {};
     action.sa_handler = ridge_on_bus_error;
     sigaction(SIGBUS, &action, nullptr);

@@ -13,13 +13,16 @@
 #include <functional>
 #include <new>
 
+#include "format/convert.hpp"
+#include "format/safetensors.hpp"
 #include "runtime/model.hpp"
 #include "support/allocations.hpp"
 #include "support/random_model.hpp"
 
 namespace {
 
-// Calls of mmap and pread still to pass before one fails; below 0: none does.
+// Calls of mmap (of files and of memory), pread and read still to pass before one fails; below 0:
+// none does.
 std::atomic<long> calls_to_failure{-1};
 
 bool fails_now() {
@@ -31,7 +34,7 @@ bool fails_now() {
 // These stand before the C library's in this program.
 extern "C" void* mmap(void* at, size_t bytes, int protection, int flags, int file,
                       off_t offset) noexcept {
-    if (file >= 0 && fails_now()) {
+    if (fails_now()) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
@@ -44,6 +47,14 @@ extern "C" ssize_t pread(int file, void* to, size_t bytes, off_t offset) {
         return -1;
     }
     return syscall(SYS_pread64, file, to, bytes, offset);
+}
+
+extern "C" ssize_t read(int file, void* to, size_t bytes) {
+    if (fails_now()) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_read, file, to, bytes);
 }
 
 namespace ridge {
@@ -66,7 +77,10 @@ size_t mappings_of(const std::string& path) {
 
 class LoadFailures : public testing::Test {
   protected:
-    void SetUp() override { path_ = test::write_model(dir_, test::smallest_llama("m")); }
+    void SetUp() override {
+        path_ = test::write_model(dir_, test::smallest_llama("m"));
+        out_ = dir_.file("out.gguf");
+    }
     // Runs `load` with the k-th chance to fail taken, for every k until none is left. `arm` makes
     // the failure; what it returns says afterwards whether it happened.
     size_t each(const std::function<std::function<bool()>(size_t k)>& arm,
@@ -88,6 +102,9 @@ class LoadFailures : public testing::Test {
             EXPECT_EQ(test::live_allocations(), live) << "failure " << k;
             EXPECT_EQ(open_descriptors(), descriptors) << "failure " << k;
             EXPECT_EQ(mappings_of(path_), 0u) << "failure " << k;
+            EXPECT_EQ(mappings_of(folder_), 0u) << "failure " << k;
+            EXPECT_FALSE(std::filesystem::exists(out_)) << "failure " << k;
+            EXPECT_FALSE(std::filesystem::exists(out_ + ".part")) << "failure " << k;
             if (!happened) {
                 EXPECT_TRUE(worked);
                 return k;
@@ -133,9 +150,24 @@ class LoadFailures : public testing::Test {
             return false;
         }
     }
+    bool open_safetensors() const { return SafetensorsFile::open(safetensors_).has_value(); }
+    // A whole conversion; what it wrote is removed again.
+    bool convert() const {
+        try {
+            ConvertOptions options;
+            options.threads = 1;
+            const bool done = convert_folder(folder_, out_, options).has_value();
+            if (done) std::filesystem::remove(out_);
+            return done;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
 
     test::TempDir dir_;
-    std::string path_;
+    std::string path_, out_;
+    const std::string folder_ = std::string(RIDGE_TEST_DATA) + "/hf/qwen3";
+    const std::string safetensors_ = folder_ + "/model.safetensors";
     alignas(test::FailAllocation) char room_[sizeof(test::FailAllocation)];
 };
 
@@ -153,6 +185,20 @@ TEST_F(LoadFailures, LoadingSurvivesEachAllocation) {
 
 TEST_F(LoadFailures, LoadingSurvivesEachMapAndRead) {
     EXPECT_GT(each_call([&] { return load(); }), 5u);
+}
+
+TEST_F(LoadFailures, OpeningSafetensorsSurvivesEachAllocation) {
+    EXPECT_GT(each_allocation([&] { return open_safetensors(); }), 20u);
+}
+
+TEST_F(LoadFailures, OpeningSafetensorsSurvivesEachMap) {
+    EXPECT_EQ(each_call([&] { return open_safetensors(); }), 1u);
+}
+
+// Not of a conversion's allocations: nlohmann's JSON values allocate while they are destroyed and
+// compared, where nothing can be thrown. The program ends with a sentence there (cli/main.cpp).
+TEST_F(LoadFailures, ConvertingSurvivesEachMapAndRead) {
+    EXPECT_GT(each_call([&] { return convert(); }), 20u);
 }
 
 }  // namespace
