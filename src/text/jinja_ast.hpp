@@ -94,6 +94,7 @@ struct Macro {
     std::string name;
     std::vector<Parameter> parameters;
     Body body;
+    std::vector<std::string> unset;  // see find_unset_names
     bool takes_caller = false, takes_varargs = false, takes_kwargs = false;
 };
 
@@ -108,7 +109,7 @@ enum class StmtKind : uint8_t {
     call_block,    // exprs[0] called with `macro` as caller
     filter_block,  // exprs[0]: a filter without input
     with,          // parameters, bodies[0]
-    block,         // bodies[0] as it is
+    generation,    // `macro`, called at once
     break_loop,
     continue_loop,
 };
@@ -121,11 +122,13 @@ struct Stmt {
     std::vector<Body> bodies;
     Target target;
     std::unique_ptr<Macro> macro;
+    std::vector<std::vector<std::string>> unset;  // of each body, see find_unset_names
 };
 
 struct Tree {
     std::string source;  // line ends normalized
     Body body;
+    std::vector<std::string> unset;
 };
 
 constexpr uint32_t kMaxTreeDepth = 100;  // of expressions and of statements
@@ -134,6 +137,12 @@ constexpr size_t kMaxNodes = 200000;
 
 // Errors: unsupported, with line and column.
 Result<std::shared_ptr<const Tree>> parse_template(std::string_view source);
+
+// Names that a scope assigns to before it reads them. jinja2 decides while compiling where a name
+// lives: such a one is the scope's own from its beginning, so what an inner scope or a macro reads
+// before the assignment is undefined, whatever variable has that name outside. Only where no scope
+// around has the name; a scope's variables are those around it otherwise.
+void find_unset_names(Tree& tree);
 
 // By name; null where there is none.
 Filter find_filter(std::string_view name);

@@ -71,24 +71,27 @@ Result<Value> Renderer::call_macro(const Callable& callee, Args& args) {
         }
         return false;
     };
-    Value caller = make_undefined("'caller'");
-    if (macro.takes_caller) take_named("caller", caller);
+    // All that was given is bound before any default is evaluated: a default may read a later
+    // parameter, which is undefined where it was not given.
+    std::vector<bool> missing(n, false);
     for (size_t i = 0; i < n; ++i) {
         const Parameter& p = macro.parameters[i];
         Value value = make_undefined(fmt::format("parameter '{}'", p.name));
-        if (i < given) {
+        if (i < given)
             value = std::move(args.positional[i]);
-        } else if (!take_named(p.name, value) && p.standard != nullptr) {
-            RIDGE_ASSIGN(value, eval(*p.standard));
-        }
+        else
+            missing[i] = !take_named(p.name, value);
         inner.variables.emplace_back(p.name, std::move(value));
     }
-    offset_ = offset;
-    if (macro.takes_caller) inner.variables.emplace_back("caller", std::move(caller));
+    if (macro.takes_caller) {
+        Value caller;
+        if (!take_named("caller", caller) || caller.none()) caller = make_undefined("'caller'");
+        inner.variables.emplace_back("caller", std::move(caller));
+    }
     if (macro.takes_varargs) {
         std::vector<Value> rest(args.positional.begin() + static_cast<std::ptrdiff_t>(given),
                                 args.positional.end());
-        RIDGE_ASSIGN(Value value, list(std::move(rest), true));
+        RIDGE_ASSIGN(Value value, list(std::move(rest), ListKind::tuple));
         inner.variables.emplace_back("varargs", std::move(value));
     } else if (args.positional.size() > n) {
         return error(fmt::format("macro '{}' takes {} arguments, not {}", macro.name, n,
@@ -103,6 +106,12 @@ Result<Value> Renderer::call_macro(const Callable& callee, Args& args) {
         return error(fmt::format("macro '{}' has no argument '{}', or was given it twice",
                                  macro.name, args.named[0].first));
     }
+    for (size_t i = 0; i < n; ++i) {
+        if (!missing[i] || macro.parameters[i].standard == nullptr) continue;
+        RIDGE_ASSIGN(inner.variables[i].second, eval(*macro.parameters[i].standard));
+    }
+    offset_ = offset;
+    declare(macro.unset);
     Text text;
     out_ = &text;
     RIDGE_TRY(exec(macro.body));
@@ -121,11 +130,40 @@ std::string format_time(const std::string& format, int64_t now) {
     localtime_r(&seconds, &local);
     // A conversion may well give nothing, which strftime does not tell from too little room.
     std::string out(64 + 16 * format.size(), '\0');
-    out.resize(std::strftime(out.data(), out.size(), format.c_str(), &local));
+    std::string with_fraction;  // %f is Python's own: microseconds, of which there are none
+    for (size_t i = 0; i < format.size(); ++i) {
+        if (format[i] == '%' && i + 1 < format.size()) {
+            ++i;
+            with_fraction += format[i] == 'f' ? "000000" : std::string{'%', format[i]};
+        } else {
+            with_fraction += format[i];
+        }
+    }
+    out.resize(std::strftime(out.data(), out.size(), with_fraction.c_str(), &local));
     return out;
 }
 
 }  // namespace
+
+// dict([(key, value), ...])
+Status Renderer::put_pairs(const Value& pairs, Dict& out) {
+    RIDGE_ASSIGN(const std::vector<Value> items, elements(pairs));
+    for (const Value& item : items) {
+        RIDGE_ASSIGN(std::vector<Value> pair, elements(item));
+        if (pair.size() != 2 || item.undefined())
+            return error("a dictionary is made of another one, or of pairs");
+        RIDGE_TRY(put(out, std::move(pair[0]), std::move(pair[1])));
+    }
+    return {};
+}
+
+Status Renderer::put(Dict& dict, Value key, Value value) {
+    const Value shown = key;
+    if (dict.put(std::move(key), std::move(value))) return {};
+    return error(is_hashable(shown)
+                     ? fmt::format("a key of type {} is not supported", type_name(shown))
+                     : fmt::format("a value of type {} cannot be a key", type_name(shown)));
+}
 
 Result<Value> Renderer::call_global(const std::string& name, Args& args) {
     if (name == "namespace" || name == "dict") {
@@ -133,11 +171,13 @@ Result<Value> Renderer::call_global(const std::string& name, Args& args) {
             return error(fmt::format("'{}' takes one argument without a name", name));
         Dict made;
         if (!args.positional.empty()) {
-            const Dict* from = args.positional[0].dict();
-            if (from == nullptr)
-                return error(fmt::format("'{}' takes a dictionary, not a value of type {}", name,
-                                         type_name(args.positional[0])));
-            made = *from;
+            const Value& from = args.positional[0];
+            if (from.undefined()) return attribute(from, "");  // says what is undefined
+            if (from.dict() != nullptr) {
+                made = *from.dict();
+            } else {
+                RIDGE_TRY(put_pairs(from, made));
+            }
         }
         for (auto& [key, value] : args.named) made.put(make_text(key), std::move(value));
         if (name == "dict") return dict(std::move(made));
@@ -173,7 +213,7 @@ Result<Value> Renderer::call_global(const std::string& name, Args& args) {
         for (uint64_t i = 0; i < count; ++i)
             items.push_back({static_cast<int64_t>(static_cast<uint64_t>(begin) +
                                                   i * static_cast<uint64_t>(step))});
-        return list(std::move(items));
+        return range(std::move(items), {begin, end, step});
     }
     if (name == "strftime_now") {
         RIDGE_ASSIGN(Bound bound, bind(name, args, {"format"}, 1));
@@ -186,17 +226,26 @@ Result<Value> Renderer::call_global(const std::string& name, Args& args) {
     return error("the template refuses this conversation: " + text(*bound[0]).bytes());
 }
 
+Result<Value> Renderer::range(std::vector<Value> items, const std::array<int64_t, 3>& given) {
+    budget_.spend(items.size());
+    auto made = std::make_shared<List>();
+    made->items = std::move(items);
+    made->kind = ListKind::range;
+    made->range = given;
+    return Value{ListPtr(std::move(made))};
+}
+
 Result<Value> Renderer::call_loop(const Callable& callee, Args& args) {
-    const Loop& loop = **callee.receiver.get<LoopPtr>();
+    Loop& loop = **callee.receiver.get<LoopPtr>();
     if (!args.named.empty()) return error(fmt::format("loop.{} takes no names", callee.name));
     if (callee.name == "cycle") {
         if (args.positional.empty()) return error("loop.cycle needs values");
-        return args.positional[loop.index % args.positional.size()];
+        return args.positional[(loop.index - 1) % args.positional.size()];
     }
     for (const Value& value : args.positional)
         if (depth_of(value) > 0 || value.get<Namespace*>() != nullptr)
-            return error("loop.changed takes strings, numbers and the like only");
-    RIDGE_ASSIGN(Value now, list(std::move(args.positional), true));
+            return error("loop.changed with lists or dictionaries is not supported");
+    RIDGE_ASSIGN(Value now, list(std::move(args.positional), ListKind::tuple));
     if (loop.changed && equal(*loop.changed, now, budget_)) return Value{false};
     loop.changed = std::move(now);
     return Value{true};

@@ -89,7 +89,7 @@ Result<Value> Renderer::eval_name(const Expr& expr) {
         callable->name = expr.name;
         return Value{CallablePtr(std::move(callable))};
     }
-    for (const char* name : {"lipsum", "cycler", "joiner"})
+    for (const char* name : {"lipsum", "cycler", "joiner", "self"})
         if (expr.name == name) return error(fmt::format("'{}' is not supported", name));
     return make_undefined("'" + expr.name + "'");
 }
@@ -102,7 +102,7 @@ Result<Value> Renderer::eval_list(const Expr& expr) {
         items.push_back(std::move(item));
     }
     offset_ = expr.offset;
-    return list(std::move(items), expr.flag);
+    return list(std::move(items), expr.flag ? ListKind::tuple : ListKind::list);
 }
 
 Result<Value> Renderer::eval_dict(const Expr& expr) {
@@ -111,9 +111,7 @@ Result<Value> Renderer::eval_dict(const Expr& expr) {
         RIDGE_ASSIGN(Value key, eval(*expr.kids[i]));
         RIDGE_ASSIGN(Value value, eval(*expr.kids[i + 1]));
         offset_ = expr.offset;
-        const char* type = type_name(key);
-        if (!made.put(std::move(key), std::move(value)))
-            return error(fmt::format("a value of type {} cannot be a key", type));
+        RIDGE_TRY(put(made, std::move(key), std::move(value)));
     }
     return dict(std::move(made));
 }
@@ -135,7 +133,7 @@ Result<Value> Renderer::eval_slice(const Expr& expr) {
     if (object.undefined()) return attribute(object, "slice");  // says what is undefined
     const Text* text = object.text();
     const List* list_value = object.list();
-    if (text == nullptr && list_value == nullptr)
+    if (text == nullptr && (list_value == nullptr || !list_value->indexed()))
         return error(fmt::format("a value of type {} has no slices", type_name(object)));
     if (text != nullptr) budget_.spend_bytes(text->size());
     const auto size = static_cast<int64_t>(text != nullptr ? count_code_points(text->bytes())
@@ -164,7 +162,19 @@ Result<Value> Renderer::eval_slice(const Expr& expr) {
     const int64_t stride = std::min(std::max(step, -size - 1), size + 1);
     for (int64_t i = begin; step > 0 ? i < end : i > end; i += stride)
         items.push_back(all[static_cast<size_t>(i)]);
-    if (text == nullptr) return list(std::move(items), list_value->tuple);
+    if (text == nullptr) {
+        if (list_value->kind != ListKind::range) return list(std::move(items), list_value->kind);
+        // A part of a range is one of its own, by the same arithmetic as in Python.
+        const auto [first, last, by] = list_value->range;
+        std::array<int64_t, 3> part_of{};
+        if (__builtin_mul_overflow(begin, by, &part_of[0]) ||
+            __builtin_add_overflow(part_of[0], first, &part_of[0]) ||
+            __builtin_mul_overflow(end, by, &part_of[1]) ||
+            __builtin_add_overflow(part_of[1], first, &part_of[1]) ||
+            __builtin_mul_overflow(step, by, &part_of[2]))
+            return error("integers beyond 64 bits are not supported");
+        return range(std::move(items), part_of);
+    }
     Text joined;
     for (const Value& item : items) joined.append(*item.text());
     return make_text(std::move(joined));
@@ -276,10 +286,10 @@ Result<Value> Renderer::eval_compare(const Expr& expr) {
             if (!order)
                 return error(fmt::format("values of types {} and {} have no order", type_name(left),
                                          type_name(right)));
-            holds = op == Op::less         ? *order < 0
-                    : op == Op::less_equal ? *order <= 0
-                    : op == Op::greater    ? *order > 0
-                                           : *order >= 0;
+            holds = *order != kUnordered && (op == Op::less         ? *order < 0
+                                             : op == Op::less_equal ? *order <= 0
+                                             : op == Op::greater    ? *order > 0
+                                                                    : *order >= 0);
         }
         RIDGE_TRY(afford());
         if (!holds) return Value{false};

@@ -28,7 +28,9 @@ Result<int64_t> length_of(Renderer& r, const Value& value);
 // An optional integer or boolean argument.
 Result<int64_t> integer_or(Renderer& r, std::string_view what, const std::optional<Value>& given,
                            int64_t standard);
-// The value of a dotted attribute ("a.b.0") of `item`; undefined where there is none.
-Result<Value> path_of(Renderer& r, const Value& item, const Value& path);
+// The value of a dotted attribute ("a.b.0") of `item`; where a step finds none, `standard`, or
+// undefined without one.
+Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
+                      const std::optional<Value>& standard);
 
 }  // namespace ridge::jinja

@@ -13,15 +13,24 @@ Result<int64_t> length_of(Renderer& r, const Value& value) {
         r.budget().spend_bytes(text->size());
         return static_cast<int64_t>(count_code_points(text->bytes()));
     }
-    if (const List* list = value.list()) return static_cast<int64_t>(list->items.size());
-    if (const Dict* dict = value.dict()) return static_cast<int64_t>(dict->items.size());
+    if (const auto size = size_of(value)) return static_cast<int64_t>(*size);
+    if (value.get<LoopPtr>() != nullptr) {
+        RIDGE_ASSIGN(const Value n, r.attribute(value, "length"));
+        return *n.integer();
+    }
     return r.error(fmt::format("a value of type {} has no length", type_name(value)));
 }
 
-Result<Value> path_of(Renderer& r, const Value& item, const Value& path) {
-    if (path.integer()) return r.subscript(item, path);
+Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
+                      const std::optional<Value>& standard) {
+    if (path.none()) return item;
+    const auto step = [&](const Value& from, const Value& key) -> Result<Value> {
+        RIDGE_ASSIGN(Value found, r.subscript(from, key));
+        if (found.undefined() && standard && !standard->none()) found = *standard;
+        return found;
+    };
     const Text* text = path.text();
-    if (text == nullptr) return r.error("an attribute is named by a string or an integer");
+    if (text == nullptr) return step(item, path);
     const std::string& s = text->bytes();
     Value value = item;
     for (size_t begin = 0; begin <= s.size();) {
@@ -31,8 +40,8 @@ Result<Value> path_of(Renderer& r, const Value& item, const Value& path) {
                             part.find_first_not_of("0123456789") == std::string::npos;
         r.budget().spend(1);
         RIDGE_TRY(r.afford());
-        RIDGE_ASSIGN(
-            value, r.subscript(value, number ? Value{int64_t{std::stol(part)}} : make_text(part)));
+        RIDGE_ASSIGN(value,
+                     step(value, number ? Value{int64_t{std::stol(part)}} : make_text(part)));
         begin = end + 1;
     }
     return value;
@@ -57,12 +66,16 @@ Result<Value> length(Renderer& r, const Value& value, Args& args) {
 
 Result<Value> first(Renderer& r, const Value& value, Args& args) {
     RIDGE_TRY(r.bind("first", args, {}).map([](const auto&) {}));
-    RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
-    return items.empty() ? make_undefined("the first of nothing") : items.front();
+    RIDGE_ASSIGN(const NextItem next, r.walk(value));
+    RIDGE_ASSIGN(const std::optional<Value> item, next(r));
+    return item ? *item : make_undefined("the first of nothing");
 }
 
 Result<Value> last(Renderer& r, const Value& value, Args& args) {
     RIDGE_TRY(r.bind("last", args, {}).map([](const auto&) {}));
+    if (value.list() != nullptr && value.list()->iterator())
+        return r.error(
+            "a generator has no last element; a filter 'list' behind it makes it a list");
     RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
     return items.empty() ? make_undefined("the last of nothing") : items.back();
 }
@@ -75,7 +88,7 @@ Result<Value> join(Renderer& r, const Value& value, Args& args) {
     for (size_t i = 0; i < items.size(); ++i) {
         Value item = items[i];
         if (bound[1] && !bound[1]->none()) {
-            RIDGE_ASSIGN(item, path_of(r, items[i], *bound[1]));
+            RIDGE_ASSIGN(item, path_of(r, items[i], *bound[1], {}));
         }
         const Text part = r.text(item);
         r.budget().spend_bytes(part.size() + between.size());
@@ -92,17 +105,37 @@ Result<Value> list(Renderer& r, const Value& value, Args& args) {
     return r.list(std::move(items));
 }
 
+// Filters whose result is walked once: what they find wrong they say when they are walked.
+using Item = Result<std::optional<Value>>;
+
 Result<Value> items(Renderer& r, const Value& value, Args& args) {
-    if (value.undefined()) return r.list({});
-    if (value.dict() == nullptr)
-        return r.error(
-            fmt::format("'items' takes a dictionary, not a value of type {}", type_name(value)));
-    return call_method(r, value, "items", args);
+    RIDGE_TRY(r.bind("items", args, {}).map([](const auto&) {}));
+    return r.iterator(value, [value, at = size_t{0}](Renderer& r_) mutable -> Item {
+        if (value.undefined()) return std::optional<Value>();
+        if (value.dict() == nullptr)
+            return r_.error(fmt::format("'items' takes a dictionary, not a value of type {}",
+                                        type_name(value)));
+        r_.budget().spend(1);
+        const auto& all = value.dict()->items;
+        if (at >= all.size()) return std::optional<Value>();
+        const auto& [key, item] = all[at++];
+        RIDGE_ASSIGN(Value pair, r_.list({key, item}, ListKind::tuple));
+        return std::optional(std::move(pair));
+    });
 }
 
 Result<Value> reverse(Renderer& r, const Value& value, Args& args) {
     RIDGE_TRY(r.bind("reverse", args, {}).map([](const auto&) {}));
+    const bool once = value.list() != nullptr && value.list()->iterator();
     RIDGE_ASSIGN(std::vector<Value> items, r.elements(value));
+    if (value.text() == nullptr && !once && !value.undefined())
+        return r.iterator(value, [items = std::move(items)](Renderer& r_) mutable -> Item {
+            r_.budget().spend(1);
+            if (items.empty()) return std::optional<Value>();
+            Value item = std::move(items.back());
+            items.pop_back();
+            return std::optional(std::move(item));
+        });
     std::reverse(items.begin(), items.end());
     if (value.text() == nullptr) return r.list(std::move(items));
     Text out;
@@ -111,8 +144,12 @@ Result<Value> reverse(Renderer& r, const Value& value, Args& args) {
 }
 
 // Sorts by key, keeping the order of equals. Error: keys that Python does not order.
-Status sort_by(Renderer& r, std::vector<std::pair<Value, Value>>& keyed, bool reverse,
+Status sort_by(Renderer& r, std::vector<std::pair<Value, Value>>& keyed, const Value& reversed,
                bool case_sensitive) {
+    if (!reversed.integer())
+        return r.error(
+            fmt::format("'reverse' is a boolean, not a value of type {}", type_name(reversed)));
+    const bool reverse = truthy(reversed);
     if (!case_sensitive)
         for (auto& [key, value] : keyed)
             if (const Text* text = key.text()) {
@@ -125,15 +162,18 @@ Status sort_by(Renderer& r, std::vector<std::pair<Value, Value>>& keyed, bool re
     r.budget().spend(keyed.size() * rounds);
     RIDGE_TRY(r.afford());
     bool ordered = true;
+    bool unordered = false;
     const auto less = [&](const auto& a, const auto& b) {
         if (!ordered) return false;
         const auto order = compare(a.first, b.first, r.budget());
         if (!order) ordered = false;
-        return order && (reverse ? *order > 0 : *order < 0);
+        unordered |= order == kUnordered;
+        return order && order != kUnordered && (reverse ? *order > 0 : *order < 0);
     };
     std::stable_sort(keyed.begin(), keyed.end(), less);
     RIDGE_TRY(r.afford());
     if (!ordered) return r.error("values of these types have no order");
+    if (unordered) return r.error("sorting NaN is not supported");
     return {};
 }
 
@@ -144,7 +184,7 @@ Result<std::vector<std::pair<Value, Value>>> keyed_by(Renderer& r, const Value& 
     for (const Value& item : items) {
         Value key = item;
         if (attribute && !attribute->none()) {
-            RIDGE_ASSIGN(key, path_of(r, item, *attribute));
+            RIDGE_ASSIGN(key, path_of(r, item, *attribute, {}));
         }
         keyed.emplace_back(std::move(key), item);
     }
@@ -164,7 +204,7 @@ Result<Value> sort(Renderer& r, const Value& value, Args& args) {
         bound[2]->text()->bytes().find(',') != std::string::npos)
         return r.error("'sort' by several attributes is not supported");
     RIDGE_ASSIGN(auto keyed, keyed_by(r, value, bound[2]));
-    RIDGE_TRY(sort_by(r, keyed, bound[0] && truthy(*bound[0]), bound[1] && truthy(*bound[1])));
+    RIDGE_TRY(sort_by(r, keyed, bound[0].value_or(Value{false}), bound[1] && truthy(*bound[1])));
     return values_of(r, keyed);
 }
 
@@ -178,10 +218,10 @@ Result<Value> dictsort(Renderer& r, const Value& value, Args& args) {
     if (by != "key" && by != "value") return r.error("'dictsort' sorts by 'key' or 'value'");
     std::vector<std::pair<Value, Value>> keyed;
     for (const auto& [key, item] : dict->items) {
-        RIDGE_ASSIGN(Value pair, r.list({key, item}, true));
+        RIDGE_ASSIGN(Value pair, r.list({key, item}, ListKind::tuple));
         keyed.emplace_back(by == "key" ? key : item, std::move(pair));
     }
-    RIDGE_TRY(sort_by(r, keyed, bound[2] && truthy(*bound[2]), bound[0] && truthy(*bound[0])));
+    RIDGE_TRY(sort_by(r, keyed, bound[2].value_or(Value{false}), bound[0] && truthy(*bound[0])));
     return values_of(r, keyed);
 }
 
@@ -190,29 +230,37 @@ Result<Value> extreme(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("min or max", args, {"case_sensitive", "attribute"}));
     RIDGE_ASSIGN(auto keyed, keyed_by(r, value, bound[1]));
     if (keyed.empty()) return make_undefined("the least or greatest of nothing");
-    RIDGE_TRY(sort_by(r, keyed, !smallest, bound[0] && truthy(*bound[0])));
+    RIDGE_TRY(sort_by(r, keyed, Value{!smallest}, bound[0] && truthy(*bound[0])));
     return keyed[0].second;
 }
 
 Result<Value> unique(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("unique", args, {"case_sensitive", "attribute"}));
-    RIDGE_ASSIGN(auto keyed, keyed_by(r, value, bound[1]));
     const bool case_sensitive = bound[0] && truthy(*bound[0]);
-    Dict seen;
-    std::vector<Value> out;
-    for (auto& [key, item] : keyed) {
-        Value k = key;
-        if (const Text* text = key.text(); text != nullptr && !case_sensitive) {
-            r.budget().spend(text->size() / 8);
-            RIDGE_TRY(r.afford());
-            k = make_text(change_case(*text, Case::lower));
-        }
-        const size_t before = seen.items.size();
-        if (!seen.put(std::move(k), Value{None{}}))
-            return r.error("'unique' takes values that can be keys");
-        if (seen.items.size() > before) out.push_back(item);
-    }
-    return r.list(std::move(out));
+    return r.iterator(value,
+                      [value, case_sensitive, attribute = bound[1], source = NextItem(),
+                       seen = Dict()](Renderer& r_) mutable -> Item {
+                          if (!source) {
+                              RIDGE_ASSIGN(source, r_.walk(value));
+                          }
+                          for (;;) {
+                              RIDGE_ASSIGN(std::optional<Value> item, source(r_));
+                              if (!item) return item;
+                              Value key = *item;
+                              if (attribute && !attribute->none()) {
+                                  RIDGE_ASSIGN(key, path_of(r_, *item, *attribute, {}));
+                              }
+                              if (const Text* text = key.text();
+                                  text != nullptr && !case_sensitive) {
+                                  r_.budget().spend(text->size() / 8);
+                                  key = make_text(change_case(*text, Case::lower));
+                              }
+                              RIDGE_TRY(r_.afford());
+                              const size_t before = seen.items.size();
+                              RIDGE_TRY(r_.put(seen, std::move(key), Value{None{}}));
+                              if (seen.items.size() > before) return item;
+                          }
+                      });
 }
 
 Result<Value> sum(Renderer& r, const Value& value, Args& args) {
@@ -220,6 +268,7 @@ Result<Value> sum(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(auto keyed, keyed_by(r, value, bound[0]));
     Value total = bound[1].value_or(Value{int64_t{0}});
     if (total.text() != nullptr) return r.error("'sum' does not add strings");
+    RIDGE_TRY(r.afford());
     for (const auto& item : keyed) {
         RIDGE_ASSIGN(total, r.binary(Op::add, total, item.first));
     }
@@ -233,72 +282,83 @@ Result<Value> attr(Renderer& r, const Value& value, Args& args) {
     return r.attribute(value, r.text(*bound[0]).bytes());
 }
 
-// jinja2's map and select take None and 0 for nothing.
-Result<std::vector<Value>> elements_if_any(Renderer& r, const Value& value) {
-    if (!truthy(value)) return std::vector<Value>();
-    return r.elements(value);
-}
-
-// map(attribute=..., default=...) or map('filter', arguments...)
-Result<Value> map(Renderer& r, const Value& value, Args& args) {
-    RIDGE_ASSIGN(const std::vector<Value> items, elements_if_any(r, value));
-    std::vector<Value> out;
-    if (args.positional.empty()) {
-        RIDGE_ASSIGN(const Bound bound, r.bind("map", args, {"attribute", "default"}, 1));
-        for (const Value& item : items) {
-            RIDGE_ASSIGN(Value found, path_of(r, item, *bound[0]));
-            if (found.undefined() && bound[1] && !bound[1]->none()) found = *bound[1];
-            out.push_back(std::move(found));
-        }
-        return r.list(std::move(out));
-    }
-    const std::string name = r.text(args.positional[0]).bytes();
-    const Filter filter = find_filter(name);
-    if (filter == nullptr)
-        return r.error(fmt::format("the filter '{}' is not supported", name.substr(0, 64)));
-    args.positional.erase(args.positional.begin());
-    for (const Value& item : items) {
-        Args copy = args;
-        RIDGE_ASSIGN(Value made, r.apply(filter, item, copy));
-        out.push_back(std::move(made));
-    }
-    return r.list(std::move(out));
+// map(attribute=..., default=...) or map('filter', arguments...). jinja2's map and select take
+// None, 0 and the like for nothing.
+Result<Value> map(Renderer& r, const Value& value, Args& given) {
+    return r.iterator(
+        value,
+        [value, args = std::move(given), bound = std::optional<Bound>(), filter = Filter{},
+         source = NextItem()](Renderer& r_) mutable -> Item {
+            if (!source) {
+                if (!truthy(value)) return std::optional<Value>();
+                if (args.positional.empty()) {
+                    RIDGE_ASSIGN(bound, r_.bind("map", args, {"attribute", "default"}, 1));
+                } else {
+                    const std::string name = r_.text(args.positional[0]).bytes();
+                    filter = args.positional[0].text() == nullptr ? nullptr : find_filter(name);
+                    if (filter == nullptr)
+                        return r_.error(
+                            fmt::format("the filter '{}' is not supported", name.substr(0, 64)));
+                    args.positional.erase(args.positional.begin());
+                }
+                RIDGE_ASSIGN(source, r_.walk(value));
+            }
+            RIDGE_ASSIGN(std::optional<Value> item, source(r_));
+            if (!item) return item;
+            r_.budget().spend(1);
+            RIDGE_TRY(r_.afford());
+            if (bound) {
+                RIDGE_ASSIGN(item, path_of(r_, *item, *(*bound)[0], (*bound)[1]));
+            } else {
+                Args copy = args;
+                RIDGE_ASSIGN(item, r_.apply(filter, *item, copy));
+            }
+            return item;
+        });
 }
 
 // select, reject, selectattr and rejectattr.
 template <bool keep, bool by_attribute>
-Result<Value> choose(Renderer& r, const Value& value, Args& args) {
-    RIDGE_ASSIGN(const std::vector<Value> items, elements_if_any(r, value));
-    Value path;
-    if (by_attribute) {
-        if (args.positional.empty()) return r.error("the name of an attribute is missing here");
-        path = args.positional[0];
-        args.positional.erase(args.positional.begin());
-    }
-    Test test = nullptr;
-    if (!args.positional.empty()) {
-        const std::string name = r.text(args.positional[0]).bytes();
-        test = find_test(name);
-        if (test == nullptr)
-            return r.error(fmt::format("the test '{}' is not supported", name.substr(0, 64)));
-        args.positional.erase(args.positional.begin());
-    }
-    std::vector<Value> out;
-    for (const Value& item : items) {
-        Value tested = item;
-        if (by_attribute) {
-            RIDGE_ASSIGN(tested, path_of(r, item, path));
-        }
-        bool holds = truthy(tested);
-        if (test != nullptr) {
-            Args copy = args;
-            r.budget().spend(1 + copy.positional.size());
-            RIDGE_TRY(r.afford());
-            RIDGE_ASSIGN(holds, test(r, tested, copy));
-        }
-        if (holds == keep) out.push_back(item);
-    }
-    return r.list(std::move(out));
+Result<Value> choose(Renderer& r, const Value& value, Args& given) {
+    return r.iterator(value,
+                      [value, args = std::move(given), path = Value{}, test = Test{},
+                       source = NextItem()](Renderer& r_) mutable -> Item {
+                          if (!source) {
+                              if (!truthy(value)) return std::optional<Value>();
+                              if (by_attribute) {
+                                  if (args.positional.empty())
+                                      return r_.error("the name of an attribute is missing here");
+                                  path = args.positional[0];
+                                  args.positional.erase(args.positional.begin());
+                              }
+                              if (!args.positional.empty()) {
+                                  const std::string name = r_.text(args.positional[0]).bytes();
+                                  test = args.positional[0].text() == nullptr ? nullptr
+                                                                              : find_test(name);
+                                  if (test == nullptr)
+                                      return r_.error(fmt::format("the test '{}' is not supported",
+                                                                  name.substr(0, 64)));
+                                  args.positional.erase(args.positional.begin());
+                              }
+                              RIDGE_ASSIGN(source, r_.walk(value));
+                          }
+                          for (;;) {
+                              RIDGE_ASSIGN(std::optional<Value> item, source(r_));
+                              if (!item) return item;
+                              Value tested = *item;
+                              if (by_attribute) {
+                                  RIDGE_ASSIGN(tested, path_of(r_, *item, path, {}));
+                              }
+                              r_.budget().spend(1 + args.positional.size());
+                              RIDGE_TRY(r_.afford());
+                              bool holds = truthy(tested);
+                              if (test != nullptr) {
+                                  Args copy = args;
+                                  RIDGE_ASSIGN(holds, test(r_, tested, copy));
+                              }
+                              if (holds == keep) return item;
+                          }
+                      });
 }
 
 constexpr NamedFilter kFilters[] = {

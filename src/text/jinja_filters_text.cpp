@@ -127,12 +127,11 @@ Result<Value> tojson(Renderer& r, const Value& value, Args& args) {
         style.item_separator = std::string(1, ',');
     }
     if (bound[2] && !bound[2]->none()) {
-        const List* pair = bound[2]->list();
-        if (pair == nullptr || pair->items.size() != 2 || pair->items[0].text() == nullptr ||
-            pair->items[1].text() == nullptr)
+        RIDGE_ASSIGN(const std::vector<Value> pair, r.elements(*bound[2]));
+        if (pair.size() != 2 || pair[0].text() == nullptr || pair[1].text() == nullptr)
             return r.error("'tojson' takes two strings as separators");
-        style.item_separator = pair->items[0].text()->bytes();
-        style.key_separator = pair->items[1].text()->bytes();
+        style.item_separator = pair[0].text()->bytes();
+        style.key_separator = pair[1].text()->bytes();
     }
     auto text = to_json(value, style, r.budget());
     if (!text) return r.error(text.error().message);
@@ -216,15 +215,24 @@ Result<Value> absolute(Renderer& r, const Value& value, Args& args) {
 
 Result<Value> round(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("round", args, {"precision", "method"}));
-    RIDGE_ASSIGN(const int64_t precision, integer_or(r, "round", bound[0], 0));
     const std::string method = bound[1] ? r.text(*bound[1]).bytes() : "common";
+    if (method != "common" && method != "ceil" && method != "floor")
+        return r.error("'round' knows common, ceil and floor");
     const auto number = value.number();
-    if (!number || precision < 0 || precision > 15)
-        return r.error("'round' takes a number and a precision from 0 to 15");
+    if (!number)
+        return r.error(
+            fmt::format("'round' takes a number, not a value of type {}", type_name(value)));
+    if (bound[0] && !bound[0]->integer())
+        return r.error(fmt::format("'round' takes an integer as precision, not a value of type {}",
+                                   type_name(*bound[0])));
+    const int64_t precision = bound[0] ? *bound[0]->integer() : 0;
+    if (precision < 0 || precision > 15)
+        return r.error("'round' to a precision that is not from 0 to 15 is not supported");
+    if (method != "common" && !std::isfinite(*number))
+        return r.error("'round' takes no infinite numbers");
     const double scale = std::pow(10.0, static_cast<double>(precision));
     if (method == "ceil") return Value{std::ceil(*number * scale) / scale};
     if (method == "floor") return Value{std::floor(*number * scale) / scale};
-    if (method != "common") return r.error("'round' knows common, ceil and floor");
     if (const auto i = value.integer()) return Value{*i};
     if (!std::isfinite(*number)) return value;
     // Decimal digits of the exact value, ties to even: what Python's round does.

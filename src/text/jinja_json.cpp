@@ -87,7 +87,8 @@ class Writer {
                        : std::isinf(*d) ? (*d < 0 ? "-Infinity" : "Infinity")
                                         : repr_of_double(*d),
                        false);
-        } else if (const List* list = value.list()) {
+        } else if (const List* list = value.list();
+                   list != nullptr && list->kind <= ListKind::tuple) {
             return write_list(*list, level);
         } else if (const Dict* dict = value.dict()) {
             return write_dict(*dict, level);

@@ -216,9 +216,17 @@ class Lexer {
         const bool after_dot = begin > 0 && source_[begin - 1] == '.';  // a.0.1 holds no 0.1
         const auto peek = [&](size_t i) { return i < source_.size() ? source_[i] : '\0'; };
         const char base = static_cast<char>(peek(at_ + 1) | 0x20);
-        if (source_[at_] == '0' && (base == 'x' || base == 'o' || base == 'b')) {
-            at_ += 2;
-            while (at_ < source_.size() && is_name(source_[at_])) ++at_;
+        const auto of_base = [&](char c) {
+            const char lower = static_cast<char>(c | 0x20);
+            return base == 'b'   ? c == '0' || c == '1'
+                   : base == 'o' ? c >= '0' && c <= '7'
+                                 : is_digit(c) || (lower >= 'a' && lower <= 'f');
+        };
+        const size_t first = peek(at_ + 2) == '_' ? at_ + 3 : at_ + 2;
+        if (source_[at_] == '0' && (base == 'x' || base == 'o' || base == 'b') &&
+            of_base(peek(first))) {  // "0xfor" is 0xf and "or"
+            at_ = first;
+            while (of_base(peek(at_)) || (peek(at_) == '_' && of_base(peek(at_ + 1)))) ++at_;
             push(TokenKind::integer, begin, at_);
             return;
         }
@@ -307,9 +315,17 @@ Result<std::string> unescape(std::string_view token) {
             --i;
         } else if (c == 'N') {
             return fail(ErrorCode::unsupported, "\\N{...} is not supported");
-        } else {  // unknown escapes stay as they are
+        } else {  // unknown escapes stay as they are; what is not ASCII, as Python escapes it
             out.push_back('\\');
-            out.push_back(c);
+            if (static_cast<unsigned char>(c) < 0x80) {
+                out.push_back(c);
+                continue;
+            }
+            const text::CodePoint point = text::decode_utf8(s, i);
+            out += point.value < 0x100     ? fmt::format("x{:02x}", point.value)
+                   : point.value < 0x10000 ? fmt::format("u{:04x}", point.value)
+                                           : fmt::format("U{:08x}", point.value);
+            i += point.length - 1;
             continue;
         }
         if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))

@@ -23,7 +23,37 @@ Result<const Text*> need_text(Renderer& r, string_view what, const Value& value)
     return value.text();
 }
 
+// Most methods of strings take no names.
+Status no_names(Renderer& r, string_view what, const Args& args) {
+    if (args.named.empty()) return {};
+    return r.error(fmt::format("'{}' has no argument '{}'", what, args.named[0].first));
+}
+
+// The part of `text` that optional second and third arguments choose, as byte offsets; nullopt
+// where it begins behind its end, so that not even an empty string is in it.
+Result<std::optional<Span>> window(Renderer& r, string_view what, const Text& text,
+                                   const Renderer::Bound& bound) {
+    std::optional<int64_t> part[2];
+    for (size_t i = 0; i < 2; ++i) {
+        if (!bound[i + 1] || bound[i + 1]->none()) continue;
+        part[i] = bound[i + 1]->integer();
+        if (!part[i])
+            return r.error(fmt::format("'{}' takes integers as its bounds, not a value of type {}",
+                                       what, type_name(*bound[i + 1])));
+    }
+    if (!part[0] && !part[1]) return std::optional(Span{0, text.size()});
+    r.budget().spend_bytes(text.size());
+    const auto size = static_cast<int64_t>(count_code_points(text.bytes()));
+    const auto place = [&](int64_t at) { return at < 0 ? std::max<int64_t>(0, at + size) : at; };
+    const int64_t begin = place(part[0].value_or(0));
+    const int64_t end = std::min(size, place(part[1].value_or(size)));
+    if (begin > end) return std::optional<Span>();
+    return std::optional(Span{byte_offset(text.bytes(), static_cast<size_t>(begin)),
+                              byte_offset(text.bytes(), static_cast<size_t>(end))});
+}
+
 Result<Value> strip(Renderer& r, const Text& text, const std::string& name, Args& args) {
+    RIDGE_TRY(no_names(r, name, args));
     RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"chars"}));
     const bool left = name != "rstrip";
     const bool right = name != "lstrip";
@@ -120,6 +150,9 @@ Result<Value> split(Renderer& r, const Text& text, const std::string& name, Args
 // Line ends that str.splitlines() knows.
 Result<Value> split_lines(Renderer& r, const Text& text, Args& args) {
     RIDGE_ASSIGN(const Renderer::Bound bound, r.bind("splitlines", args, {"keepends"}));
+    if (bound[0] && !bound[0]->integer())
+        return r.error(fmt::format("'splitlines' takes a boolean, not a value of type {}",
+                                   type_name(*bound[0])));
     const bool keep = bound[0] && truthy(*bound[0]);
     const string_view s = text.bytes();
     std::vector<Value> out;
@@ -142,6 +175,7 @@ Result<Value> split_lines(Renderer& r, const Text& text, Args& args) {
 }
 
 Result<Value> partition(Renderer& r, const Text& text, const std::string& name, Args& args) {
+    RIDGE_TRY(no_names(r, name, args));
     RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"sep"}, 1));
     RIDGE_ASSIGN(const Text* separator, need_text(r, name, *bound[0]));
     if (separator->empty()) return r.error(fmt::format("'{}' needs a separator", name));
@@ -154,23 +188,29 @@ Result<Value> partition(Renderer& r, const Text& text, const std::string& name, 
         const Value all = make_text(text);
         return r.list(
             last ? std::vector<Value>{empty, empty, all} : std::vector<Value>{all, empty, empty},
-            true);
+            ListKind::tuple);
     }
     const size_t end = at + separator->size();
     return r.list({make_text(text.slice(0, at)), make_text(text.slice(at, end)),
                    make_text(text.slice(end, text.size()))},
-                  true);
+                  ListKind::tuple);
 }
 
 // startswith and endswith: a string or a tuple of strings.
 Result<Value> begins_or_ends(Renderer& r, const Text& text, const std::string& name, Args& args) {
-    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"affix"}, 1));
+    RIDGE_TRY(no_names(r, name, args));
+    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"affix", "start", "end"}, 1));
     std::vector<Value> affixes = {*bound[0]};
-    if (const List* list = bound[0]->list(); list != nullptr && list->tuple) affixes = list->items;
-    const string_view s = text.bytes();
+    if (const List* list = bound[0]->list(); list != nullptr && list->kind == ListKind::tuple)
+        affixes = list->items;
+    RIDGE_ASSIGN(const std::optional<Span> part_of, window(r, name, text, bound));
+    const string_view s =
+        part_of ? string_view(text.bytes()).substr(part_of->begin, part_of->end - part_of->begin)
+                : string_view();
     for (const Value& affix : affixes) {
         RIDGE_ASSIGN(const Text* part, need_text(r, name, affix));
         r.budget().spend_bytes(part->size());
+        if (!part_of) continue;
         if (name == "startswith" ? s.starts_with(part->bytes()) : s.ends_with(part->bytes()))
             return Value{true};
     }
@@ -178,20 +218,26 @@ Result<Value> begins_or_ends(Renderer& r, const Text& text, const std::string& n
 }
 
 Result<Value> find_in(Renderer& r, const Text& text, const std::string& name, Args& args) {
-    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"sub"}, 1));
+    RIDGE_TRY(no_names(r, name, args));
+    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"sub", "start", "end"}, 1));
     RIDGE_ASSIGN(const Text* part, need_text(r, name, *bound[0]));
-    const string_view s = text.bytes();
+    RIDGE_ASSIGN(const std::optional<Span> part_of, window(r, name, text, bound));
+    const Span span = part_of.value_or(Span{0, 0});
+    const string_view s = string_view(text.bytes()).substr(0, span.end);
     if (name == "count") {
-        if (part->empty()) return Value{static_cast<int64_t>(count_code_points(s)) + 1};
+        if (!part_of) return Value{int64_t{0}};
+        if (part->empty())
+            return Value{static_cast<int64_t>(count_code_points(s.substr(span.begin))) + 1};
         int64_t n = 0;
-        for (size_t at = find(s, part->bytes()); at != string_view::npos;
+        for (size_t at = find(s, part->bytes(), span.begin); at != string_view::npos;
              at = find(s, part->bytes(), at + part->size()))
             ++n;
         return Value{n};
     }
     const bool last = name[0] == 'r';
     if (last) RIDGE_TRY(afford_naive(r, text.size(), part->size()));
-    const size_t at = last ? s.rfind(part->bytes()) : find(s, part->bytes());
+    size_t at = last ? s.rfind(part->bytes()) : find(s, part->bytes(), span.begin);
+    if (!part_of || (at != string_view::npos && at < span.begin)) at = string_view::npos;
     if (at != string_view::npos)
         return Value{static_cast<int64_t>(count_code_points(s.substr(0, at)))};
     if (name == "find" || name == "rfind") return Value{int64_t{-1}};
@@ -203,6 +249,7 @@ Result<Value> format(Renderer& r, const Text& text, Args& args) {
     const string_view s = text.bytes();
     Text out;
     size_t automatic = 0;
+    bool numbered = false;
     for (size_t i = 0; i < s.size();) {
         const size_t brace = s.find_first_of("{}", i);
         out.append(text, i, std::min(brace, s.size()));
@@ -219,6 +266,9 @@ Result<Value> format(Renderer& r, const Text& text, Args& args) {
         if (field.find_first_of("!:.[{") != string_view::npos)
             return r.error("'format' with conversions is not supported");
         if (field.empty() || field.find_first_not_of("0123456789") == string_view::npos) {
+            numbered |= !field.empty();
+            if (numbered && (field.empty() || automatic > 0))
+                return r.error("'format' numbers all of its fields or none");
             const size_t at = field.empty()      ? automatic++
                               : field.size() > 4 ? args.positional.size()
                                                  : std::stoul(std::string(field));
@@ -258,6 +308,7 @@ Result<Value> all_are(const Text& text, const std::string& name) {
 }
 
 Result<Value> affix(Renderer& r, const Text& text, const std::string& name, Args& args) {
+    RIDGE_TRY(no_names(r, name, args));
     RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"affix"}, 1));
     RIDGE_ASSIGN(const Text* part, need_text(r, name, *bound[0]));
     const string_view s = text.bytes();
@@ -301,6 +352,7 @@ Result<Text> replace_text(Renderer& r, const Text& text, const Text& from, const
 namespace {
 
 Result<Value> replace(Renderer& r, const Text& text, Args& args) {
+    RIDGE_TRY(no_names(r, "replace", args));
     RIDGE_ASSIGN(const Renderer::Bound bound, r.bind("replace", args, {"old", "new", "count"}, 2));
     RIDGE_ASSIGN(const Text* from, need_text(r, "replace", *bound[0]));
     RIDGE_ASSIGN(const Text* to, need_text(r, "replace", *bound[1]));
@@ -327,6 +379,7 @@ Result<Value> call_text(Renderer& r, const Text& text, const std::string& name, 
     if (name == "format") return format(r, text, args);
     if (is_one_of(name, {"removeprefix", "removesuffix"})) return affix(r, text, name, args);
     if (name == "join") {
+        RIDGE_TRY(no_names(r, name, args));
         RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"iterable"}, 1));
         RIDGE_ASSIGN(const std::vector<Value> items, r.elements(*bound[0]));
         Text out;
@@ -372,7 +425,8 @@ bool has_method(const Value& object, string_view name) {
         return is_one_of(name, {"clear", "copy", "fromkeys", "get", "items", "keys", "pop",
                                 "popitem", "setdefault", "update", "values"});
     if (const List* list = object.list()) {
-        if (list->tuple) return is_one_of(name, {"count", "index"});
+        if (list->kind > ListKind::range) return false;
+        if (list->kind != ListKind::list) return is_one_of(name, {"count", "index"});
         return is_one_of(name, {"append", "clear", "copy", "count", "extend", "index", "insert",
                                 "pop", "remove", "reverse", "sort"});
     }

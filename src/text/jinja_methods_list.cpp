@@ -9,7 +9,11 @@ namespace ridge::jinja {
 
 Result<Value> call_dict(Renderer& r, const Dict& dict, const std::string& name, Args& args) {
     if (name == "get") {
+        if (!args.named.empty())
+            return r.error(fmt::format("'get' has no argument '{}'", args.named[0].first));
         RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"key", "default"}, 1));
+        if (!is_hashable(*bound[0]))
+            return r.error(fmt::format("a value of type {} cannot be a key", type_name(*bound[0])));
         if (const Value* found = dict.find(*bound[0])) return *found;
         return bound[1] ? *bound[1] : Value{None{}};
     }
@@ -21,13 +25,15 @@ Result<Value> call_dict(Renderer& r, const Dict& dict, const std::string& name, 
     std::vector<Value> items;
     for (const auto& [key, value] : dict.items) {
         if (name == "items") {
-            RIDGE_ASSIGN(Value item, r.list({key, value}, true));
+            RIDGE_ASSIGN(Value item, r.list({key, value}, ListKind::tuple));
             items.push_back(std::move(item));
         } else {
             items.push_back(name == "keys" ? key : value);
         }
     }
-    return r.list(std::move(items));
+    return r.list(std::move(items), name == "items"  ? ListKind::items
+                                    : name == "keys" ? ListKind::keys
+                                                     : ListKind::values);
 }
 
 Result<Value> call_list(Renderer& r, const List& list, const std::string& name, Args& args) {

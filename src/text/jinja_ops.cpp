@@ -9,33 +9,6 @@
 
 namespace ridge::jinja {
 
-Result<std::vector<Value>> Renderer::elements(const Value& value) {
-    std::vector<Value> out;
-    if (value.undefined()) return out;
-    if (const List* list_value = value.list()) {
-        budget_.spend(list_value->items.size());
-        RIDGE_TRY(afford());
-        return list_value->items;
-    }
-    if (const Dict* dict_value = value.dict()) {
-        budget_.spend(dict_value->items.size());
-        RIDGE_TRY(afford());
-        for (const auto& item : dict_value->items) out.push_back(item.first);
-        return out;
-    }
-    if (const Text* text = value.text()) {
-        budget_.spend(4 * text->size());
-        RIDGE_TRY(afford());
-        for (size_t i = 0; i < text->size();) {
-            const size_t length = text::decode_utf8(text->bytes(), i).length;
-            out.push_back(make_text(text->slice(i, i + length)));
-            i += length;
-        }
-        return out;
-    }
-    return error(fmt::format("a value of type {} cannot be iterated over", type_name(value)));
-}
-
 Result<bool> Renderer::contains(const Value& container, const Value& item) {
     if (const Text* text = container.text()) {
         const Text* part = item.text();
@@ -46,47 +19,51 @@ Result<bool> Renderer::contains(const Value& container, const Value& item) {
         return find(text->bytes(), part->bytes()) != std::string_view::npos;
     }
     if (const Dict* dict_value = container.dict()) {
-        const List* list_value = item.list();
-        if (item.dict() != nullptr || (list_value != nullptr && !list_value->tuple))
+        if (!is_hashable(item))
             return error(fmt::format("a value of type {} cannot be a key", type_name(item)));
         return dict_value->find(item) != nullptr;
     }
-    if (const List* list_value = container.list()) {
-        for (const Value& element : list_value->items)
-            if (equal(element, item, budget_)) return true;
-        return false;
-    }
     if (container.undefined()) return false;
-    return error(fmt::format("a value of type {} contains nothing", type_name(container)));
+    if (container.list() == nullptr)
+        return error(fmt::format("a value of type {} contains nothing", type_name(container)));
+    RIDGE_ASSIGN(const NextItem next, walk(container));
+    for (;;) {
+        RIDGE_ASSIGN(const std::optional<Value> element, next(*this));
+        if (!element) return false;
+        if (equal(*element, item, budget_)) return true;
+        RIDGE_TRY(afford());
+    }
 }
 
 namespace {
 
-Value loop_value(const Loop& loop, std::string_view name, const Value& self) {
-    const auto size = static_cast<int64_t>(loop.items.size());
-    const auto index = static_cast<int64_t>(loop.index);
-    if (name == "index") return {index + 1};
-    if (name == "index0") return {index};
-    if (name == "revindex") return {size - index};
-    if (name == "revindex0") return {size - index - 1};
-    if (name == "first") return {index == 0};
-    if (name == "last") return {index + 1 == size};
-    if (name == "length") return {size};
-    if (name == "depth") return {int64_t{1}};
-    if (name == "depth0") return {int64_t{0}};
-    if (name == "previtem")
-        return index > 0 ? loop.items[loop.index - 1] : make_undefined("the item before the first");
-    if (name == "nextitem")
-        return index + 1 < size ? loop.items[loop.index + 1]
-                                : make_undefined("the item after the last");
-    if (name == "cycle" || name == "changed") {
-        auto callable = std::make_shared<Callable>();
-        callable->name = name;
-        callable->method = true;
-        callable->receiver = self;
-        return {CallablePtr(std::move(callable))};
-    }
-    return make_undefined(fmt::format("'loop.{}'", name));
+// Attributes that Python's values have and no template needs: not undefined, as others are.
+Status refuse_attribute(const Renderer& r, const Value& object, std::string_view name) {
+    constexpr std::string_view of_numbers[] = {
+        "as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator",
+        "from_bytes",       "fromhex",   "hex",        "imag",      "is_integer",
+        "numerator",        "real",      "to_bytes"};
+    constexpr std::string_view of_ranges[] = {"start", "stop", "step"};
+    constexpr std::string_view of_views[] = {"isdisjoint", "mapping"};
+    constexpr std::string_view of_iterators[] = {"close", "send", "throw"};
+    constexpr std::string_view of_functions[] = {
+        "name", "arguments", "caller", "catch_kwargs", "catch_varargs", "explicit_caller"};
+    const auto refuses = [&](auto& names) {
+        return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    };
+    const List* list = object.list();
+    const bool known = object.number() ? refuses(of_numbers)
+                       : object.get<CallablePtr>() != nullptr
+                           ? refuses(of_functions) || refuses(of_numbers)
+                       : list == nullptr                  ? false
+                       : list->kind == ListKind::range    ? refuses(of_ranges)
+                       : list->kind == ListKind::iterator ? refuses(of_iterators)
+                       : list->kind > ListKind::range     ? refuses(of_views)
+                                                          : false;
+    if (known)
+        return r.error(
+            fmt::format("'{}' of a value of type {} is not supported", name, type_name(object)));
+    return {};
 }
 
 }  // namespace
@@ -106,7 +83,8 @@ Result<Value> Renderer::attribute(const Value& object, std::string_view name) {
     if (const Dict* dict_value = object.dict()) found = dict_value->find(name);
     if (const auto* space = object.get<Namespace*>()) found = (*space)->find(name);
     if (found != nullptr) return *found;
-    if (const auto* loop = object.get<LoopPtr>()) return loop_value(**loop, name, object);
+    if (object.get<LoopPtr>() != nullptr) return loop_attribute(object, name);
+    RIDGE_TRY(refuse_attribute(*this, object, name));
     return make_undefined(
         fmt::format("'{}' of a value of type {}", name.substr(0, 64), type_name(object)));
 }
@@ -117,7 +95,8 @@ Result<Value> Renderer::subscript(const Value& object, const Value& key) {
     if (const Dict* dict_value = object.dict()) {
         found = dict_value->find(key);
     } else if (const auto index = key.integer()) {
-        if (const List* list_value = object.list()) {
+        if (const List* list_value = object.list();
+            list_value != nullptr && list_value->indexed()) {
             const auto size = static_cast<int64_t>(list_value->items.size());
             const int64_t at = *index < 0 ? *index + size : *index;
             if (at >= 0 && at < size) found = &list_value->items[static_cast<size_t>(at)];
@@ -169,6 +148,26 @@ std::optional<int64_t> integer_result(Op op, int64_t a, int64_t b) {
             return out;
         }
     }
+}
+
+// a / b of integers, rounded once, as in Python: neither need be exact as a double.
+double quotient(int64_t a, int64_t b) {
+    constexpr int64_t exact = int64_t{1} << 53;
+    if (std::max(a, b) <= exact && std::min(a, b) >= -exact)
+        return static_cast<double>(a) / static_cast<double>(b);
+    const auto magnitude = [](int64_t x) {
+        return x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+    };
+    const uint64_t over = magnitude(a);
+    const uint64_t under = magnitude(b);
+    if (over == 0) return b < 0 ? -0.0 : 0.0;
+    // The dividend with its top bit set: the quotient has 64 bits or more, of which the last one
+    // stands for the rest.
+    const int shift = 64 + __builtin_clzll(over);
+    const unsigned __int128 scaled = static_cast<unsigned __int128>(over) << shift;
+    const unsigned __int128 whole = scaled / under | (scaled % under != 0 ? 1 : 0);
+    const double value = std::ldexp(static_cast<double>(whole), -shift);
+    return (a < 0) != (b < 0) ? -value : value;
 }
 
 double real_result(Op op, double a, double b) {
@@ -223,6 +222,7 @@ Result<Value> Renderer::binary(Op op, const Value& a, const Value& b) {
             if (!result) return error("integers beyond 64 bits are not supported");
             return Value{*result};
         }
+        if (ai && bi && op == Op::divide) return Value{quotient(*ai, *bi)};
         return Value{real_result(op, *an, *bn)};
     }
     if (op == Op::add) {
@@ -234,12 +234,12 @@ Result<Value> Renderer::binary(Op op, const Value& a, const Value& b) {
             return make_text(std::move(joined));
         }
         if (const List *al = a.list(), *bl = b.list();
-            al != nullptr && bl != nullptr && al->tuple == bl->tuple) {
+            al != nullptr && bl != nullptr && al->kind == bl->kind && al->kind <= ListKind::tuple) {
             RIDGE_ASSIGN(std::vector<Value> items, elements(a));
             budget_.spend(bl->items.size());
             RIDGE_TRY(afford());
             items.insert(items.end(), bl->items.begin(), bl->items.end());
-            return list(std::move(items), al->tuple);
+            return list(std::move(items), al->kind);
         }
     }
     if (op == Op::multiply && (ai || bi)) {
@@ -247,6 +247,7 @@ Result<Value> Renderer::binary(Op op, const Value& a, const Value& b) {
         const auto times = static_cast<uint64_t>(std::max<int64_t>(0, ai ? *ai : *bi));
         const Text* text = repeated.text();
         const List* list_value = repeated.list();
+        if (list_value != nullptr && list_value->kind > ListKind::tuple) list_value = nullptr;
         const size_t size = text != nullptr         ? text->size()
                             : list_value != nullptr ? 64 * list_value->items.size()
                                                     : 0;
@@ -264,7 +265,7 @@ Result<Value> Renderer::binary(Op op, const Value& a, const Value& b) {
             std::vector<Value> items;
             for (uint64_t i = 0; i < turns; ++i)
                 items.insert(items.end(), list_value->items.begin(), list_value->items.end());
-            return list(std::move(items), list_value->tuple);
+            return list(std::move(items), list_value->kind);
         }
     }
     if (op == Op::modulo && a.text() != nullptr) return error("formatting with % is not supported");

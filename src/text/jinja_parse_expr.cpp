@@ -34,7 +34,7 @@ Result<ExprPtr> Parser::pair(ExprKind kind, uint32_t offset, ExprPtr left, ExprP
 bool Parser::tuple_ends() const {
     const TokenKind kind = current().kind;
     return kind == TokenKind::variable_end || kind == TokenKind::block_end || is_op(")") ||
-           kind == TokenKind::end || is_name("recursive");
+           kind == TokenKind::end || (in_loop_head_ && is_name("recursive"));
 }
 
 // One expression, or a tuple of several without parentheses.
@@ -225,10 +225,11 @@ Result<ExprPtr> Parser::parse_primary() {
                 made->value = {None{}};
                 return made;
             }
-            if (macro_ != nullptr) {
-                macro_->takes_caller |= name == "caller";
-                macro_->takes_varargs |= name == "varargs";
-                macro_->takes_kwargs |= name == "kwargs";
+            for (OpenMacro& open : macros_) {
+                Macro& macro = *open.macro;
+                macro.takes_caller |= name == "caller" && !open.sets_caller;
+                macro.takes_varargs |= name == "varargs" && !open.sets_varargs;
+                macro.takes_kwargs |= name == "kwargs" && !open.sets_kwargs;
             }
             ExprPtr made = node(ExprKind::name, token.offset);
             made->name = name;

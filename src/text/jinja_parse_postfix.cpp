@@ -50,6 +50,7 @@ Result<ExprPtr> Parser::parse_subscript(ExprPtr expr) {
     size_t n = 0;
     bool slice = false;
     while (!is_op("]")) {
+        if (is_op(",")) return error_here("an index of several values is not supported");
         if (is_op(":")) {
             ++at_;
             slice = true;
@@ -61,7 +62,7 @@ Result<ExprPtr> Parser::parse_subscript(ExprPtr expr) {
     }
     ++at_;
     if (!slice) {
-        if (parts[0] == nullptr) return error(token.offset, "an index is missing here");
+        if (parts[0] == nullptr) return error(token.offset, "an empty index is not supported");
         return pair(ExprKind::subscript, token.offset, std::move(expr), std::move(parts[0]));
     }
     RIDGE_ASSIGN(ExprPtr made, add(node(ExprKind::slice, token.offset), std::move(expr)));
@@ -105,6 +106,9 @@ Status Parser::call_arguments(Expr& call) {
         if (current().kind == TokenKind::name && next().kind == TokenKind::op &&
             next().text == "=") {
             name = current().text;
+            for (const auto& [there, value] : call.named)
+                if (there == name)
+                    return error_here(fmt::format("the argument '{}' is given twice", name));
             at_ += 2;
         } else if (!call.named.empty()) {
             return error_here("an argument without a name may not follow one with a name");

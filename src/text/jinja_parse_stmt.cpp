@@ -128,13 +128,10 @@ Status Parser::statement(Body& out) {
     } else if (name == "generation") {  // transformers marks the assistant's tokens with it
         ++at_;
         RIDGE_TRY(end_block(name));
-        auto block = make(StmtKind::block, offset);
-        const uint32_t loops = std::exchange(loops_, 0);
-        RIDGE_ASSIGN(Body body, statements({"endgeneration"}));
-        loops_ = loops;
-        block->bodies.push_back(std::move(body));
-        ++at_;
-        RIDGE_TRY(end_block("endgeneration"));
+        auto block = make(StmtKind::generation, offset);
+        block->macro = std::make_unique<Macro>();
+        block->macro->name = name;
+        RIDGE_ASSIGN(block->macro->body, macro_body(*block->macro, "endgeneration"));
         made = std::move(block);
     } else if (name == "break" || name == "continue") {
         if (loops_ == 0) return error_here(fmt::format("'{}' stands outside of a loop", name));
@@ -172,10 +169,10 @@ Result<std::unique_ptr<Stmt>> Parser::parse_if() {
 }
 
 // A name, names in parentheses or without, or namespace.name.
-Result<Target> Parser::target(bool with_namespace) {
+Result<Target> Parser::target(bool of_set) {
     Target made;
     const uint32_t offset = current().offset;
-    if (with_namespace && next().kind == TokenKind::op && next().text == ".") {
+    if (of_set && next().kind == TokenKind::op && next().text == ".") {
         RIDGE_ASSIGN(std::string name, expect_name());
         made.names.push_back(std::move(name));
         ++at_;
@@ -184,10 +181,18 @@ Result<Target> Parser::target(bool with_namespace) {
     }
     const bool parentheses = skip_op("(");
     for (;;) {
+        if (is_op("(")) return error_here("names in parentheses of their own are not supported");
         RIDGE_ASSIGN(std::string name, expect_name());
         constexpr std::string_view reserved[] = {"true", "false", "none", "True", "False", "None"};
         if (std::find(std::begin(reserved), std::end(reserved), name) != std::end(reserved))
             return error(offset, fmt::format("'{}' cannot be assigned to", name));
+        if (name == "loop" && (!of_set || fors_ > 0))
+            return error(offset, "'loop' cannot be assigned to in a loop");
+        for (OpenMacro& open : macros_) {
+            open.sets_caller |= name == "caller";
+            open.sets_varargs |= name == "varargs";
+            open.sets_kwargs |= name == "kwargs";
+        }
         made.names.push_back(std::move(name));
         if (!skip_op(",")) break;
         made.unpack = true;
@@ -200,9 +205,12 @@ Result<Target> Parser::target(bool with_namespace) {
 Result<std::unique_ptr<Stmt>> Parser::parse_for() {
     auto made = make(StmtKind::loop, current().offset);
     ++at_;
+    ++fors_;
     RIDGE_ASSIGN(made->target, target(false));
     if (!skip_name("in")) return error_here("'in' is missing here");
+    in_loop_head_ = true;
     RIDGE_ASSIGN(ExprPtr items, tuple(false));
+    in_loop_head_ = false;
     made->exprs.push_back(std::move(items));
     ExprPtr condition;
     if (skip_name("if")) {
@@ -220,6 +228,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_for() {
         RIDGE_ASSIGN(Body otherwise, statements({"endfor"}));
         made->bodies.push_back(std::move(otherwise));
     }
+    --fors_;
     ++at_;
     RIDGE_TRY(end_block("endfor"));
     return made;
@@ -270,20 +279,32 @@ Status Parser::signature(Macro& macro) {
     return {};
 }
 
+// Statements up to {% END %}, that tag included.
+Result<Body> Parser::macro_body(Macro& macro, std::string_view end) {
+    OpenMacro open{&macro, false, false, false};
+    for (const Parameter& p : macro.parameters) {
+        open.sets_varargs |= p.name == "varargs";
+        open.sets_kwargs |= p.name == "kwargs";
+        if (p.name == "caller") return error_here("a parameter named 'caller' is not supported");
+    }
+    macros_.push_back(open);
+    const uint32_t loops = std::exchange(loops_, 0);
+    RIDGE_ASSIGN(Body body, statements({end}));
+    macros_.pop_back();
+    loops_ = loops;
+    ++at_;
+    RIDGE_TRY(end_block(end));
+    return body;
+}
+
 Result<std::unique_ptr<Stmt>> Parser::parse_macro() {
     auto made = make(StmtKind::macro, current().offset);
     ++at_;
     made->macro = std::make_unique<Macro>();
     RIDGE_ASSIGN(made->macro->name, expect_name());
-    Macro* const outer = std::exchange(macro_, made->macro.get());
-    const uint32_t loops = std::exchange(loops_, 0);
     RIDGE_TRY(signature(*made->macro));
     RIDGE_TRY(end_block("macro"));
-    RIDGE_ASSIGN(made->macro->body, statements({"endmacro"}));
-    macro_ = outer;
-    loops_ = loops;
-    ++at_;
-    RIDGE_TRY(end_block("endmacro"));
+    RIDGE_ASSIGN(made->macro->body, macro_body(*made->macro, "endmacro"));
     return made;
 }
 
@@ -298,13 +319,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_call_block() {
     if (call->kind != ExprKind::call) return error(offset, "a call is missing here");
     made->exprs.push_back(std::move(call));
     RIDGE_TRY(end_block("call"));
-    Macro* const outer = std::exchange(macro_, made->macro.get());
-    const uint32_t loops = std::exchange(loops_, 0);
-    RIDGE_ASSIGN(made->macro->body, statements({"endcall"}));
-    macro_ = outer;
-    loops_ = loops;
-    ++at_;
-    RIDGE_TRY(end_block("endcall"));
+    RIDGE_ASSIGN(made->macro->body, macro_body(*made->macro, "endcall"));
     return made;
 }
 
@@ -353,6 +368,7 @@ Result<std::shared_ptr<const Tree>> parse_template(std::string_view source) {
     tree->source = normalize_newlines(source);
     RIDGE_ASSIGN(std::vector<Token> tokens, tokenize_template(tree->source));
     RIDGE_ASSIGN(tree->body, Parser(tree->source, std::move(tokens)).parse_body());
+    find_unset_names(*tree);
     return tree;
 }
 

@@ -26,7 +26,8 @@ class Parser {
     Result<std::unique_ptr<Stmt>> parse_filter_block();
     Result<std::unique_ptr<Stmt>> parse_with();
     Status signature(Macro& macro);
-    Result<Target> target(bool with_namespace);
+    Result<Target> target(bool of_set);
+    Result<Body> macro_body(Macro& macro, std::string_view end);
     Status end_block(std::string_view name);
 
     // Expressions (jinja_parse_expr.cpp).
@@ -98,7 +99,15 @@ class Parser {
     uint32_t depth_ = 0;
     uint32_t loops_ = 0;       // loops around the current statement
     uint32_t conditions_ = 0;  // {% if %} around it: unknown filters and tests may be guarded by it
-    Macro* macro_ = nullptr;   // the macro around it
+    uint32_t fors_ = 0;        // {% for %} around it, over the bounds of macros too
+    bool in_loop_head_ = false;
+    // The macros around it, and which of the special names were assigned to in each: those are
+    // variables like others from then on.
+    struct OpenMacro {
+        Macro* macro = nullptr;
+        bool sets_caller = false, sets_varargs = false, sets_kwargs = false;
+    };
+    std::vector<OpenMacro> macros_;
 };
 
 }  // namespace ridge::jinja

@@ -55,13 +55,28 @@ void write_repr(const Value& value, Text& out, Budget& budget) {
         budget.spend_bytes(text->size());
         write_quoted(*text, out);
     } else if (const List* list = value.list()) {
-        out.append(list->tuple ? "(" : "[", false);
+        constexpr std::string_view open[] = {
+            "[", "(", "range(", "dict_keys([", "dict_values([", "dict_items([", ""};
+        constexpr std::string_view close[] = {"]", ")", ")", "])", "])", "])", ""};
+        const auto kind = static_cast<size_t>(list->kind);
+        if (list->iterator())
+            return budget.refuse(
+                "printing a generator is not supported; a filter "
+                "'list' behind it makes it a list");
+        out.append(open[kind], false);
+        if (list->kind == ListKind::range) {
+            const auto [begin, end, step] = list->range;
+            out.append(fmt::format("{}, {}", begin, end), false);
+            if (step != 1) out.append(fmt::format(", {}", step), false);
+            out.append(")", false);
+            return;
+        }
         for (size_t i = 0; i < list->items.size(); ++i) {
             if (i > 0) out.append(", ", false);
             write_repr(list->items[i], out, budget);
         }
-        if (list->tuple && list->items.size() == 1) out.append(",", false);
-        out.append(list->tuple ? ")" : "]", false);
+        if (list->kind == ListKind::tuple && list->items.size() == 1) out.append(",", false);
+        out.append(close[kind], false);
     } else if (const Dict* dict = value.dict()) {
         out.append("{", false);
         for (size_t i = 0; i < dict->items.size(); ++i) {
@@ -82,7 +97,7 @@ void write_repr(const Value& value, Text& out, Budget& budget) {
     } else if (const auto* d = value.get<double>()) {
         out.append(repr_of_double(*d), false);
     } else {
-        out.append(fmt::format("<{}>", type_name(value)), false);
+        budget.refuse("printing a function, a namespace or a loop is not supported");
     }
 }
 

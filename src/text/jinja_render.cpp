@@ -17,6 +17,8 @@ Result<Text> Renderer::run(const std::vector<std::pair<std::string, Value>>& var
     out_ = &out;
     Scope& outermost = push_scope(nullptr);
     for (const auto& [name, value] : variables) outermost.variables.emplace_back(name, value);
+    push_scope(&outermost);
+    declare(tree_.unset);
     RIDGE_TRY(exec(tree_.body));
     RIDGE_TRY(afford());
     return out;
@@ -30,14 +32,15 @@ tl::unexpected<Error> Renderer::error(std::string_view what) const {
 Status Renderer::afford(size_t bytes) {
     if (budget_.left == 0 || bytes / 64 >= budget_.left) {
         budget_.left = 0;
+        if (budget_.refused != nullptr) return error(budget_.refused);
         return error("the template does too much work for this conversation and was stopped");
     }
     return {};
 }
 
-Result<Value> Renderer::list(std::vector<Value> items, bool tuple) {
+Result<Value> Renderer::list(std::vector<Value> items, ListKind kind) {
     budget_.spend(items.size());
-    auto made = make_list(std::move(items), tuple);
+    auto made = make_list(std::move(items), kind);
     if (!made) return error(fmt::format("lists are nested more than {} deep here", kMaxNesting));
     return std::move(*made);
 }
@@ -60,6 +63,12 @@ Scope& Renderer::push_scope(Scope* parent) {
 // Back to no scope; the caller sets scope_ to the one before.
 void Renderer::pop_scope() {
     if (!scopes_.back()->kept) scopes_.pop_back();
+}
+
+// Makes names the current scope's own, without a value.
+void Renderer::declare(const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+        scope_->variables.emplace_back(name, make_undefined("'" + name + "'"));
 }
 
 Result<Renderer::Flow> Renderer::exec(const Body& body) {
@@ -105,8 +114,14 @@ Result<Renderer::Flow> Renderer::exec(const Stmt& stmt) {
         case StmtKind::assign_block:
         case StmtKind::filter_block:
         case StmtKind::with:
-        case StmtKind::block:
             return exec_scoped(stmt);
+        case StmtKind::generation: {
+            Args none;
+            const Value body = make_macro(*stmt.macro);
+            RIDGE_ASSIGN(const Value value, call(body, none));
+            RIDGE_TRY(print(value));
+            return Flow::normal;
+        }
         case StmtKind::macro:
             RIDGE_TRY(exec_macro(stmt));
             return Flow::normal;
@@ -129,6 +144,14 @@ Status Renderer::print(const Value& value) {
     return {};
 }
 
+// What jinja2 joins without turning it into text first.
+Status Renderer::print_text(const Value& value, std::string_view what) {
+    if (value.text() == nullptr)
+        return error(
+            fmt::format("{} is to give text, not a value of type {}", what, type_name(value)));
+    return print(value);
+}
+
 Result<Renderer::Flow> Renderer::exec_branch(const Stmt& stmt) {
     for (size_t i = 0; i < stmt.exprs.size(); ++i) {
         RIDGE_ASSIGN(const Value condition, eval(*stmt.exprs[i]));
@@ -141,40 +164,61 @@ Result<Renderer::Flow> Renderer::exec_branch(const Stmt& stmt) {
 Result<Renderer::Flow> Renderer::exec_loop(const Stmt& stmt) {
     RIDGE_ASSIGN(const Value over, eval(*stmt.exprs[0]));
     offset_ = stmt.offset;
-    RIDGE_ASSIGN(std::vector<Value> items, elements(over));
+    RIDGE_ASSIGN(const NextItem source, walk(over));
     Scope* const outer = scope_;
-    if (stmt.exprs[1] != nullptr) {  // for ... if: the condition sees the item alone
-        std::vector<Value> kept;
-        for (Value& item : items) {
-            push_scope(outer);
-            RIDGE_TRY(assign(stmt.target, item));
-            RIDGE_ASSIGN(const Value condition, eval(*stmt.exprs[1]));
-            pop_scope();
-            scope_ = outer;
-            if (truthy(condition)) kept.push_back(std::move(item));
-        }
-        items = std::move(kept);
+    const auto loop = std::make_shared<Loop>();
+    loop->depth = 1 + depth_of(over);
+    if (loop->depth > kMaxNesting)
+        return error(fmt::format("loops over loops are nested more than {} deep", kMaxNesting));
+    if (stmt.exprs[1] == nullptr) {
+        loop->next = source;
+        if (const auto size = size_of(over)) loop->length = *size;
+    } else {  // for ... if: the condition sees the item alone, when the item's turn has come
+        loop->next = [&stmt, outer, source](Renderer& r) {
+            return r.next_kept(stmt, outer, source);
+        };
     }
     bool finished = false;  // a turn that neither break nor continue ended
-    const auto loop = std::make_shared<Loop>();
-    for (const Value& item : items) loop->depth = std::max(loop->depth, 1 + depth_of(item));
-    loop->items = std::move(items);
-    for (; loop->index < loop->items.size(); ++loop->index) {
+    Flow flow = Flow::normal;
+    for (;;) {
+        RIDGE_ASSIGN(std::optional<Value> item, loop_next(*loop));
+        if (!item) break;
+        offset_ = stmt.offset;
+        RIDGE_TRY(afford());
         Scope& turn = push_scope(outer);
-        RIDGE_TRY(assign(stmt.target, loop->items[loop->index]));
+        RIDGE_TRY(assign(stmt.target, *item));
         turn.variables.emplace_back("loop", Value{LoopPtr(loop)});
-        RIDGE_ASSIGN(const Flow flow, exec(stmt.bodies[0]));
+        declare(stmt.unset[0]);
+        RIDGE_ASSIGN(flow, exec(stmt.bodies[0]));
         pop_scope();
         scope_ = outer;
         finished |= flow == Flow::normal;
         if (flow == Flow::leave) break;
     }
+    loop->next = nullptr;
     if (finished || stmt.bodies.size() < 2) return Flow::normal;
     push_scope(outer);
-    RIDGE_ASSIGN(const Flow flow, exec(stmt.bodies[1]));
+    declare(stmt.unset[1]);
+    RIDGE_ASSIGN(flow, exec(stmt.bodies[1]));
     pop_scope();
     scope_ = outer;
     return flow;
+}
+
+// The next item for which the loop's condition holds.
+Result<std::optional<Value>> Renderer::next_kept(const Stmt& stmt, Scope* outer,
+                                                 const NextItem& source) {
+    Scope* const before = scope_;
+    for (;;) {
+        RIDGE_ASSIGN(std::optional<Value> item, source(*this));
+        if (!item) return item;
+        push_scope(outer);
+        RIDGE_TRY(assign(stmt.target, *item));
+        RIDGE_ASSIGN(const Value condition, eval(*stmt.exprs[1]));
+        pop_scope();
+        scope_ = before;
+        if (truthy(condition)) return item;
+    }
 }
 
 Result<Renderer::Flow> Renderer::exec_scoped(const Stmt& stmt) {
@@ -190,6 +234,7 @@ Result<Renderer::Flow> Renderer::exec_scoped(const Stmt& stmt) {
         }
         scope_ = &inner;
     }
+    declare(stmt.unset[0]);
     const bool captures =
         stmt.kind == StmtKind::assign_block || stmt.kind == StmtKind::filter_block;
     if (captures) out_ = &captured;
@@ -204,7 +249,7 @@ Result<Renderer::Flow> Renderer::exec_scoped(const Stmt& stmt) {
     }
     offset_ = stmt.offset;
     if (stmt.kind == StmtKind::filter_block)
-        RIDGE_TRY(print(value));
+        RIDGE_TRY(print_text(value, "a filter block"));
     else
         RIDGE_TRY(assign(stmt.target, std::move(value)));
     return Flow::normal;
@@ -238,7 +283,7 @@ Status Renderer::exec_call_block(const Stmt& stmt) {
     args.named.emplace_back("caller", make_macro(*stmt.macro));
     offset_ = stmt.offset;
     RIDGE_ASSIGN(const Value value, call(callee, args));
-    return print(value);
+    return print_text(value, "a call block");
 }
 
 Status Renderer::assign(const Target& target, Value value) {

@@ -46,10 +46,17 @@ class Renderer {
     Budget& budget() { return budget_; }
     // An error once the budget is spent, or where it does not cover `bytes` more.
     Status afford(size_t bytes = 0);
-    Result<Value> list(std::vector<Value> items, bool tuple = false);
+    Result<Value> list(std::vector<Value> items, ListKind kind = ListKind::list);
+    Result<Value> range(std::vector<Value> items, const std::array<int64_t, 3>& given);
+    // A value that can be walked once; `source`: what it walks.
+    Result<Value> iterator(const Value& source, NextItem next);
     Result<Value> dict(Dict dict);
+    // Error: a value that cannot be a key.
+    Status put(Dict& dict, Value key, Value value);
     // What iterating gives: elements, code points or keys. Error: not iterable.
     Result<std::vector<Value>> elements(const Value& value);
+    // The same one by one, which iterators are walked by. Error: not iterable.
+    Result<NextItem> walk(const Value& value);
     Text text(const Value& value) { return to_text(value, budget_); }
     Result<Value> attribute(const Value& object, std::string_view name);
     Result<Value> subscript(const Value& object, const Value& key);
@@ -73,10 +80,13 @@ class Renderer {
     Result<Flow> exec_branch(const Stmt& stmt);
     Result<Flow> exec_loop(const Stmt& stmt);
     Result<Flow> exec_scoped(const Stmt& stmt);  // with, block, set block, filter block
+    Result<std::optional<Value>> next_kept(const Stmt& stmt, Scope* outer, const NextItem& source);
     Status exec_macro(const Stmt& stmt);
     Status exec_call_block(const Stmt& stmt);
     Status assign(const Target& target, Value value);
     Status print(const Value& value);
+    Status print_text(const Value& value, std::string_view what);
+    void declare(const std::vector<std::string>& names);
     Value make_macro(const Macro& macro);
     Scope& push_scope(Scope* parent);
     void pop_scope();
@@ -97,7 +107,14 @@ class Renderer {
     Status eval_args(const Expr& expr, Args& args);
     Result<Value> call_macro(const Callable& callee, Args& args);
     Result<Value> call_global(const std::string& name, Args& args);
+    Status put_pairs(const Value& pairs, Dict& out);
     Result<Value> call_loop(const Callable& callee, Args& args);
+    // Loops (jinja_loop.cpp).
+    Result<std::optional<Value>> loop_pull(Loop& loop);  // from its source
+    Result<std::optional<Value>> loop_next(Loop& loop);  // begins the next turn
+    Result<std::optional<Value>> loop_peek(Loop& loop);  // what the next turn will have
+    Result<size_t> loop_length(Loop& loop);
+    Result<Value> loop_attribute(const Value& object, std::string_view name);
 
     const Tree& tree_;
     Budget budget_;
@@ -109,6 +126,9 @@ class Renderer {
     std::vector<std::unique_ptr<Namespace>> namespaces_;
     std::vector<std::unique_ptr<Scope>> scopes_;
 };
+
+// len() where it is known without walking: of all but iterators.
+std::optional<size_t> size_of(const Value& value);
 
 Result<Value> call_dict(Renderer& r, const Dict& dict, const std::string& name, Args& args);
 Result<Value> call_list(Renderer& r, const List& list, const std::string& name, Args& args);

@@ -57,10 +57,12 @@ bool mapping(const Value& v) {
 }
 // An undefined value counts as an empty sequence, as in jinja2.
 bool sequence(const Value& v) {
-    return v.undefined() || v.text() != nullptr || v.list() != nullptr || v.dict() != nullptr;
+    return v.undefined() || v.text() != nullptr || v.dict() != nullptr ||
+           (v.list() != nullptr && v.list()->indexed());
 }
+// Those whose class has __call__; calling an undefined value or a plain loop fails nonetheless.
 bool callable(const Value& v) {
-    return v.get<CallablePtr>() != nullptr;
+    return v.get<CallablePtr>() != nullptr || v.undefined() || v.get<LoopPtr>() != nullptr;
 }
 bool escaped(const Value&) {
     return false;
@@ -88,7 +90,7 @@ Result<bool> ordered(Renderer& r, const Value& value, Args& args) {
     if (!order)
         return r.error(fmt::format("values of types {} and {} have no order", type_name(value),
                                    type_name(other)));
-    return *order == sign || *order == also;
+    return *order != kUnordered && (*order == sign || *order == also);
 }
 
 Result<bool> in(Renderer& r, const Value& value, Args& args) {
@@ -121,13 +123,27 @@ Result<bool> divisible(Renderer& r, const Value& value, Args& args) {
 
 Result<bool> iterable(Renderer& r, const Value& value, Args& args) {
     RIDGE_TRY(r.bind("iterable", args, {}).map([](const auto&) {}));
-    return sequence(value) || value.get<LoopPtr>() != nullptr;
+    return sequence(value) || value.list() != nullptr || value.get<LoopPtr>() != nullptr;
 }
 
+// Whether jinja2 has a filter or test of that name: a template asks before it uses one. Those that
+// ridge lacks are not denied, but refused.
 template <typename Find>
 Result<bool> exists(Renderer& r, const Value& value, Args& args, Find find) {
     RIDGE_TRY(r.bind("this test", args, {}).map([](const auto&) {}));
-    return value.text() != nullptr && find(value.text()->bytes()) != nullptr;
+    if (!is_hashable(value))
+        return r.error(fmt::format("a value of type {} is no name", type_name(value)));
+    if (value.text() == nullptr) return false;
+    constexpr std::string_view lacking[] = {
+        "batch",    "center",    "e",      "escape",    "filesizeformat", "forceescape",
+        "format",   "groupby",   "pprint", "random",    "slice",          "striptags",
+        "truncate", "urlencode", "urlize", "wordcount", "wordwrap",       "xmlattr"};
+    const std::string& name = value.text()->bytes();
+    if (find(name) != nullptr) return true;
+    if (std::is_same_v<decltype(find(name)), Filter> &&
+        std::find(std::begin(lacking), std::end(lacking), name) != std::end(lacking))
+        return r.error(fmt::format("the filter '{}' is not supported", name));
+    return false;
 }
 Result<bool> is_filter(Renderer& r, const Value& value, Args& args) {
     return exists(r, value, args, [](const std::string& name) { return find_filter(name); });

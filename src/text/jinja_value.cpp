@@ -7,7 +7,8 @@
 namespace ridge::jinja {
 namespace {
 
-// Equal keys have equal texts; empty where a value cannot be a key. 1, 1.0 and True are one key.
+// Equal keys have equal texts; empty where a value cannot be a key here. 1, 1.0 and True are one
+// key. Walks nested tuples, whose depth is bounded.
 std::string key_text(const Value& key) {
     if (const Text* text = key.text()) return "s" + text->bytes();
     if (const auto i = key.integer()) return "i" + std::to_string(*i);
@@ -17,6 +18,16 @@ std::string key_text(const Value& key) {
         return "d" + repr_of_double(*d);
     }
     if (key.none()) return "n";
+    if (key.undefined()) return "u";  // all undefined values are equal
+    if (const List* list = key.list(); list != nullptr && list->kind == ListKind::tuple) {
+        std::string text = "t";
+        for (const Value& item : list->items) {
+            const std::string part = key_text(item);
+            if (part.empty()) return {};
+            text += std::to_string(part.size()) + ":" + part;
+        }
+        return text;
+    }
     return {};
 }
 
@@ -97,12 +108,12 @@ uint32_t depth_of(const Value& value) {
     return 0;
 }
 
-std::optional<Value> make_list(std::vector<Value> items, bool tuple) {
+std::optional<Value> make_list(std::vector<Value> items, ListKind kind) {
     auto list = std::make_shared<List>();
     for (const Value& item : items) list->depth = std::max(list->depth, 1 + depth_of(item));
     if (list->depth > kMaxNesting) return std::nullopt;
     list->items = std::move(items);
-    list->tuple = tuple;
+    list->kind = kind;
     return Value{ListPtr(std::move(list))};
 }
 
@@ -118,7 +129,11 @@ const char* type_name(const Value& value) {
     if (value.get<int64_t>() != nullptr) return "int";
     if (value.get<double>() != nullptr) return "float";
     if (value.text() != nullptr) return "str";
-    if (const List* list = value.list()) return list->tuple ? "tuple" : "list";
+    if (const List* list = value.list()) {
+        constexpr const char* names[] = {"list",        "tuple",      "range",    "dict_keys",
+                                         "dict_values", "dict_items", "generator"};
+        return names[static_cast<size_t>(list->kind)];
+    }
     if (value.dict() != nullptr) return "dict";
     if (value.get<Namespace*>() != nullptr) return "Namespace";
     if (value.get<LoopPtr>() != nullptr) return "LoopContext";
@@ -129,11 +144,46 @@ bool truthy(const Value& value) {
     if (value.undefined() || value.none()) return false;
     if (const auto n = value.number()) return *n != 0;
     if (const Text* text = value.text()) return !text->empty();
-    if (const List* list = value.list()) return !list->items.empty();
+    if (const List* list = value.list()) return list->iterator() || !list->items.empty();
     if (const Dict* dict = value.dict()) return !dict->items.empty();
-    if (const auto* loop = value.get<LoopPtr>()) return !(*loop)->items.empty();
     return true;
 }
+
+bool is_hashable(const Value& value) {
+    if (value.dict() != nullptr) return false;
+    const List* list = value.list();
+    if (list == nullptr || list->kind == ListKind::values) return true;
+    if (list->kind == ListKind::tuple)
+        return std::all_of(list->items.begin(), list->items.end(), is_hashable);
+    return list->kind == ListKind::range || list->iterator();
+}
+
+namespace {
+
+// dict_keys and dict_items are sets.
+bool equal_sets(const List& a, const List& b, Budget& budget) {
+    if (a.items.size() != b.items.size()) return false;
+    for (const Value& wanted : a.items)
+        if (std::none_of(b.items.begin(), b.items.end(),
+                         [&](const Value& item) { return equal(wanted, item, budget); }))
+            return false;
+    return true;
+}
+
+bool equal_lists(const List& a, const List& b, Budget& budget) {
+    const auto is_set = [](const List& l) {
+        return l.kind == ListKind::keys || l.kind == ListKind::items;
+    };
+    if (is_set(a) && is_set(b)) return equal_sets(a, b, budget);
+    if (a.kind != b.kind) return false;
+    if (!a.indexed()) return &a == &b;
+    if (a.items.size() != b.items.size()) return false;
+    for (size_t i = 0; i < a.items.size(); ++i)
+        if (!equal(a.items[i], b.items[i], budget)) return false;
+    return true;
+}
+
+}  // namespace
 
 bool equal(const Value& a, const Value& b, Budget& budget) {
     if (!budget.spend(1)) return false;
@@ -147,12 +197,8 @@ bool equal(const Value& a, const Value& b, Budget& budget) {
         budget.spend_bytes(std::min(at->size(), bt->size()));
         return at->bytes() == bt->bytes();
     }
-    if (const List *al = a.list(), *bl = b.list(); al != nullptr && bl != nullptr) {
-        if (al->tuple != bl->tuple || al->items.size() != bl->items.size()) return false;
-        for (size_t i = 0; i < al->items.size(); ++i)
-            if (!equal(al->items[i], bl->items[i], budget)) return false;
-        return true;
-    }
+    if (const List *al = a.list(), *bl = b.list(); al != nullptr && bl != nullptr)
+        return equal_lists(*al, *bl, budget);
     if (const Dict *ad = a.dict(), *bd = b.dict(); ad != nullptr && bd != nullptr) {
         if (ad->items.size() != bd->items.size()) return false;
         for (const auto& [key, value] : ad->items) {
@@ -178,7 +224,7 @@ std::optional<int> compare(const Value& a, const Value& b, Budget& budget) {
     const auto an = a.number();
     const auto bn = b.number();
     if (an && bn) {
-        if (std::isnan(*an) || std::isnan(*bn)) return std::nullopt;
+        if (std::isnan(*an) || std::isnan(*bn)) return kUnordered;
         return sign(*an, *bn);
     }
     // Well-formed UTF-8 orders as its code points do.
@@ -187,7 +233,7 @@ std::optional<int> compare(const Value& a, const Value& b, Budget& budget) {
         return sign(at->bytes().compare(bt->bytes()), 0);
     }
     if (const List *al = a.list(), *bl = b.list(); al != nullptr && bl != nullptr) {
-        if (al->tuple != bl->tuple) return std::nullopt;
+        if (al->kind != bl->kind || al->kind > ListKind::tuple) return std::nullopt;
         for (size_t i = 0; i < std::min(al->items.size(), bl->items.size()); ++i)
             if (!equal(al->items[i], bl->items[i], budget))
                 return compare(al->items[i], bl->items[i], budget);

@@ -6,7 +6,9 @@
 // values refer to them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +38,7 @@ using TextPtr = std::shared_ptr<const Text>;
 using ListPtr = std::shared_ptr<const List>;
 using DictPtr = std::shared_ptr<const Dict>;
 using CallablePtr = std::shared_ptr<const Callable>;
-using LoopPtr = std::shared_ptr<const Loop>;
+using LoopPtr = std::shared_ptr<Loop>;
 
 struct Value {
     std::variant<Undefined, None, bool, int64_t, double, TextPtr, ListPtr, DictPtr, Namespace*,
@@ -67,10 +69,24 @@ struct Value {
     std::optional<double> number() const;
 };
 
+class Renderer;
+
+// Gives the next element; nothing at the end.
+using NextItem = std::function<Result<std::optional<Value>>(Renderer&)>;
+
+// Python's sequences, what dict.keys(), values() and items() give, and what can be walked once only
+// (what jinja2's map, select, unique, ... give: nothing is computed before it is asked for).
+enum class ListKind : uint8_t { list, tuple, range, keys, values, items, iterator };
+
 struct List {
     std::vector<Value> items;
-    bool tuple = false;
+    ListKind kind = ListKind::list;
     uint32_t depth = 1;
+    std::array<int64_t, 3> range = {};  // ranges: what range() was given
+    NextItem next;                      // iterators: instead of items
+
+    bool indexed() const { return kind <= ListKind::range; }
+    bool iterator() const { return kind == ListKind::iterator; }
 };
 
 struct Dict {
@@ -105,10 +121,16 @@ struct Callable {
 
 // What `loop` is in a loop's body.
 struct Loop {
-    std::vector<Value> items;
+    NextItem next;  // empty once the loop is left
     size_t index = 0;
     uint32_t depth = 1;
-    mutable std::optional<Value> changed;  // what loop.changed() was last called with
+    Value before, current;
+    std::optional<size_t> length;
+    std::optional<Value> changed;  // what loop.changed() was last called with
+    // Elements that were taken in advance, to know which one is the last or how many there are.
+    std::vector<Value> ahead;
+    size_t ahead_used = 0;
+    bool busy = false;  // next is at work
 };
 
 inline Value make_text(Text text) {
@@ -125,6 +147,12 @@ inline Value make_undefined(std::string what) {
 // is spent the renderer stops at the next node.
 struct Budget {
     uint64_t left = 0;
+    const char* refused = nullptr;  // why it was spent all at once
+    // For what finds something it cannot do where it cannot fail.
+    void refuse(const char* why) {
+        left = 0;
+        refused = why;
+    }
     bool spend(uint64_t n) {
         left = n > left ? 0 : left - n;
         return left > 0;
@@ -135,13 +163,16 @@ struct Budget {
 // Nesting of a value: 0 for what holds no others.
 uint32_t depth_of(const Value& value);
 // A list or tuple; nullopt: nested too deeply.
-std::optional<Value> make_list(std::vector<Value> items, bool tuple = false);
+std::optional<Value> make_list(std::vector<Value> items, ListKind kind = ListKind::list);
 std::optional<Value> finish_dict(Dict dict);
 
 const char* type_name(const Value& value);  // as Python names it: "str"
 bool truthy(const Value& value);
 bool equal(const Value& a, const Value& b, Budget& budget);
-// -1, 0, 1; nullopt where Python does not order the two.
+// Whether Python takes it as a key, even where ridge does not.
+bool is_hashable(const Value& value);
+// -1, 0, 1; kUnordered for NaN; nullopt where Python does not order the two.
+constexpr int kUnordered = 2;
 std::optional<int> compare(const Value& a, const Value& b, Budget& budget);
 
 // str(value), as {{ value }} prints it; and repr(value).

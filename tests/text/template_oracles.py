@@ -7,6 +7,16 @@ import pathlib
 import subprocess
 
 
+def variables_of(request):
+    """What transformers hands to a template, of a request."""
+    now = datetime.datetime.fromtimestamp(request.get("now", 0), datetime.timezone.utc)
+    variables = dict(strftime_now=now.strftime, messages=request.get("messages", []), tools=request.get("tools"),
+                     documents=None, add_generation_prompt=request.get("add_generation_prompt", True),
+                     bos_token=request.get("bos_token", ""), eos_token=request.get("eos_token", ""))
+    variables.update(request.get("variables") or {})
+    return variables
+
+
 class Jinja2:
     name = "jinja2"
 
@@ -41,18 +51,11 @@ class Jinja2:
         self.templates = {}
 
     def render(self, request):
-        now = datetime.datetime.fromtimestamp(request.get("now", 0), datetime.timezone.utc)
         try:
             source = request["template"]
             template = self.templates.get(source) or self.environment.from_string(source)
             self.templates[source] = template
-            variables = dict(strftime_now=now.strftime, messages=request.get("messages", []), tools=request.get("tools"),
-                             documents=None,
-                             add_generation_prompt=request.get("add_generation_prompt", True),
-                             bos_token=request.get("bos_token", ""),
-                             eos_token=request.get("eos_token", ""))
-            variables.update(request.get("variables") or {})
-            return template.render(**variables), None
+            return template.render(**variables_of(request)), None
         except Exception as error:  # whatever a template may do
             return None, f"{type(error).__name__}: {error}"
 

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Renders chat templates by Python's jinja2 for fuzz/template.cpp, set up as transformers sets it up.
+
+The first message is the conversation, as tests/text/template_oracles.py takes it; then come
+templates, one answer each. A message is its length in four little-endian bytes and the bytes; the
+first byte of an answer says what the rest is:
+
+  R  ready; the version of jinja2
+  T  the text
+  E  what jinja2 raised
+  N  no verdict, and why: out of time or memory, or a limit of Python's own
+
+The first byte of a template's message says how to render it: 'r' as transformers does, 'p' without
+two things of jinja2 that ridge has not: constant folding, which calls filters and operators by
+other rules than the compiled template does ({{ 5[1:2] }} prints nothing, {{ (5, 6)[x:2] }} with an
+undefined x fails), and Markup, the strings of |safe that escape what they are joined to."""
+import json
+import os
+import pathlib
+import resource
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/text"))
+
+SECONDS = 2
+LARGEST = 1 << 20  # of a product or a power: characters, elements, bits
+PYTHONS_LIMITS = ("too many statically nested blocks", "too many nested parentheses",
+                  "parser stack overflow", "maximum recursion depth", "too complex", "too many levels of indentation",
+                  "Exceeds the limit")
+
+
+class TooLong(BaseException):
+    """Not an Exception: jinja2's folding swallows those."""
+
+
+def out_of_time(_signal, _frame):
+    raise TooLong
+
+
+def bounded(environment):
+    """Python's ** and * are no subject to signals while they run: large results are refused."""
+    class TooLarge(TooLong):
+        pass
+
+    def size(x):
+        return x.bit_length() if isinstance(x, int) else len(x) if hasattr(x, "__len__") else 0
+
+    def call_binop(_context, operator, left, right):
+        if operator == "**" and isinstance(left, int) and isinstance(right, int):
+            if right > 0 and size(left) * right > LARGEST:
+                raise TooLarge
+            return left ** right
+        if operator == "**":
+            return left ** right
+        for a, b in ((left, right), (right, left)):
+            if isinstance(b, int) and not isinstance(a, (int, float)) and b > 0 and size(a) * b > LARGEST:
+                raise TooLarge
+        return left * right
+
+    environment.call_binop = call_binop
+    environment.intercepted_binops = frozenset(["**", "*"])
+    return environment
+
+
+def environments():
+    import jinja2.compiler
+    import jinja2.nodes
+    import template_oracles
+
+    class Unfolded(jinja2.compiler.CodeGenerator):
+        def _output_child_to_const(self, node, frame, finalize):
+            if not isinstance(node, jinja2.nodes.TemplateData):
+                raise jinja2.nodes.Impossible
+            return super()._output_child_to_const(node, frame, finalize)
+
+    usual = bounded(template_oracles.Jinja2().environment)
+    plain = bounded(template_oracles.Jinja2().environment)
+    plain.code_generator_class = Unfolded
+    plain.optimized = False
+    plain.filters["safe"] = str
+    return jinja2.__version__, {ord("r"): usual, ord("p"): plain}
+
+
+def answer(environment, variables, source):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        try:
+            text = environment.from_string(source).render(variables)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        return b"T" + text.encode()
+    except (TooLong, MemoryError, RecursionError, UnicodeEncodeError) as error:
+        return b"N" + type(error).__name__.encode()
+    except Exception as error:  # whatever a template may do
+        said = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+        return (b"N" if any(limit in str(error) for limit in PYTHONS_LIMITS) else b"E") + said
+
+
+def main():
+    os.environ["TZ"] = "UTC"
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the harness ends this by closing the pipe
+    read, write = sys.stdin.buffer, sys.stdout.buffer
+
+    def receive():
+        length = read.read(4)
+        if len(length) < 4:
+            sys.exit(0)
+        return read.read(int.from_bytes(length, "little"))
+
+    def send(message):
+        write.write(len(message).to_bytes(4, "little") + message)
+        write.flush()
+
+    version, renderers = environments()
+    conversation = receive()
+    import template_oracles
+    template_oracles.variables_of(json.loads(conversation))
+    send(b"R" + version.encode())
+    while True:
+        message = receive()
+        # Anew each time: a filter that fails may have changed a list (indent does).
+        variables = template_oracles.variables_of(json.loads(conversation))
+        send(answer(renderers[message[0]], variables, message[1:].decode()))
+
+
+main()
