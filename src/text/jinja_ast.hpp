@@ -117,6 +117,7 @@ enum class StmtKind : uint8_t {
 struct Stmt {
     StmtKind kind = StmtKind::text;
     uint32_t offset = 0;
+    bool has_loop = false;  // for: the body reads `loop`
     Text text;
     std::vector<ExprPtr> exprs;
     std::vector<Body> bodies;

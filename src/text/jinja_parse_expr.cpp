@@ -225,12 +225,7 @@ Result<ExprPtr> Parser::parse_primary() {
                 made->value = {None{}};
                 return made;
             }
-            for (OpenMacro& open : macros_) {
-                Macro& macro = *open.macro;
-                macro.takes_caller |= name == "caller" && !open.sets_caller;
-                macro.takes_varargs |= name == "varargs" && !open.sets_varargs;
-                macro.takes_kwargs |= name == "kwargs" && !open.sets_kwargs;
-            }
+            reads(name);
             ExprPtr made = node(ExprKind::name, token.offset);
             made->name = name;
             return made;

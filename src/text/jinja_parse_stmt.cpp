@@ -168,6 +168,25 @@ Result<std::unique_ptr<Stmt>> Parser::parse_if() {
     return made;
 }
 
+void Parser::declares(std::string_view name) {
+    for (OpenMacro& open : macros_) {
+        open.sets_caller |= name == "caller";
+        open.sets_varargs |= name == "varargs";
+        open.sets_kwargs |= name == "kwargs";
+    }
+    for (OpenLoop& open : open_loops_) open.sets_loop |= name == "loop";
+}
+
+void Parser::reads(std::string_view name) {
+    for (OpenMacro& open : macros_) {
+        Macro& macro = *open.macro;
+        macro.takes_caller |= name == "caller" && !open.sets_caller;
+        macro.takes_varargs |= name == "varargs" && !open.sets_varargs;
+        macro.takes_kwargs |= name == "kwargs" && !open.sets_kwargs;
+    }
+    for (OpenLoop& open : open_loops_) open.stmt->has_loop |= name == "loop" && !open.sets_loop;
+}
+
 // A name, names in parentheses or without, or namespace.name.
 Result<Target> Parser::target(bool of_set) {
     Target made;
@@ -188,11 +207,7 @@ Result<Target> Parser::target(bool of_set) {
             return error(offset, fmt::format("'{}' cannot be assigned to", name));
         if (name == "loop" && (!of_set || fors_ > 0))
             return error(offset, "'loop' cannot be assigned to in a loop");
-        for (OpenMacro& open : macros_) {
-            open.sets_caller |= name == "caller";
-            open.sets_varargs |= name == "varargs";
-            open.sets_kwargs |= name == "kwargs";
-        }
+        declares(name);
         made.names.push_back(std::move(name));
         if (!skip_op(",")) break;
         made.unpack = true;
@@ -220,7 +235,9 @@ Result<std::unique_ptr<Stmt>> Parser::parse_for() {
     if (is_name("recursive")) return error_here("recursive loops are not supported");
     RIDGE_TRY(end_block("for"));
     ++loops_;
+    open_loops_.push_back({made.get(), false});
     RIDGE_ASSIGN(Body body, statements({"else", "endfor"}));
+    open_loops_.pop_back();
     --loops_;
     made->bodies.push_back(std::move(body));
     if (skip_name("else")) {
@@ -268,6 +285,7 @@ Status Parser::signature(Macro& macro) {
         }
         Parameter parameter;
         RIDGE_ASSIGN(parameter.name, expect_name());
+        declares(parameter.name);
         if (skip_op("=")) {
             RIDGE_ASSIGN(parameter.standard, expression());
         } else if (!macro.parameters.empty() && macro.parameters.back().standard != nullptr) {
@@ -344,6 +362,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_with() {
         if (!made->macro->parameters.empty()) RIDGE_TRY(expect_op(","));
         Parameter parameter;
         RIDGE_ASSIGN(parameter.name, expect_name());
+        declares(parameter.name);
         RIDGE_TRY(expect_op("="));
         RIDGE_ASSIGN(parameter.standard, expression());
         made->macro->parameters.push_back(std::move(parameter));

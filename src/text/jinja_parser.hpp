@@ -27,6 +27,8 @@ class Parser {
     Result<std::unique_ptr<Stmt>> parse_with();
     Status signature(Macro& macro);
     Result<Target> target(bool of_set);
+    void declares(std::string_view name);
+    void reads(std::string_view name);
     Result<Body> macro_body(Macro& macro, std::string_view end);
     Status end_block(std::string_view name);
 
@@ -101,13 +103,18 @@ class Parser {
     uint32_t conditions_ = 0;  // {% if %} around it: unknown filters and tests may be guarded by it
     uint32_t fors_ = 0;        // {% for %} around it, over the bounds of macros too
     bool in_loop_head_ = false;
-    // The macros around it, and which of the special names were assigned to in each: those are
-    // variables like others from then on.
+    // The macros and loop bodies around it. A body gets a special name that it reads; not one that
+    // it declares before: that is a variable like others.
     struct OpenMacro {
         Macro* macro = nullptr;
         bool sets_caller = false, sets_varargs = false, sets_kwargs = false;
     };
+    struct OpenLoop {
+        Stmt* stmt = nullptr;
+        bool sets_loop = false;
+    };
     std::vector<OpenMacro> macros_;
+    std::vector<OpenLoop> open_loops_;
 };
 
 }  // namespace ridge::jinja

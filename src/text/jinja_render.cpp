@@ -187,7 +187,7 @@ Result<Renderer::Flow> Renderer::exec_loop(const Stmt& stmt) {
         RIDGE_TRY(afford());
         Scope& turn = push_scope(outer);
         RIDGE_TRY(assign(stmt.target, *item));
-        turn.variables.emplace_back("loop", Value{LoopPtr(loop)});
+        if (stmt.has_loop) turn.variables.emplace_back("loop", Value{LoopPtr(loop)});
         declare(stmt.unset[0]);
         RIDGE_ASSIGN(flow, exec(stmt.bodies[0]));
         pop_scope();

@@ -119,7 +119,7 @@ void inner_scopes(const Body& body, const ScopeNames& scope) {
                     if (stmt->kind == StmtKind::with)
                         for (const Parameter& p : stmt->macro->parameters) inner.add(p.name);
                     if (stmt->kind == StmtKind::loop && i == 0) {
-                        inner.add("loop");
+                        if (stmt->has_loop) inner.add("loop");
                         for (const std::string& name : stmt->target.names) inner.add(name);
                     }
                     enter(inner, stmt->bodies[i], stmt->unset[i]);
