@@ -74,12 +74,44 @@ def environments():
                 raise jinja2.nodes.Impossible
             return super()._output_child_to_const(node, frame, finalize)
 
-    usual = bounded(template_oracles.Jinja2().environment)
-    plain = bounded(template_oracles.Jinja2().environment)
+    usual, plain = (as_newer(bounded(template_oracles.Jinja2().environment)) for _ in range(2))
     plain.code_generator_class = Unfolded
     plain.optimized = False
     plain.filters["safe"] = str
     return jinja2.__version__, {ord("r"): usual, ord("p"): plain}
+
+
+def as_newer(environment):
+    """What jinja2 3.1.6 does and Debian 12's 3.1.2 does not: |int takes its default for infinity,
+    list.clear and list.pop are what the sandbox forbids, and a name that only the branches of an
+    {% if %} assign to is looked up outside before."""
+    import jinja2.idtracking
+
+    def to_int(value, default=0, base=10):
+        try:
+            return older_int(value, default, base)
+        except OverflowError:
+            return default
+
+    def is_safe_attribute(obj, attr, value):
+        return safe(obj, attr, value) and not (isinstance(obj, list) and attr in ("clear", "pop"))
+
+    def branch_update(self, branches):
+        stores = set().union(*(branch.stores for branch in branches)) - self.stores
+        for branch in branches:
+            self.refs.update(branch.refs)
+            self.loads.update(branch.loads)
+            self.stores.update(branch.stores)
+        for name in stores:
+            target = self.find_ref(name)
+            outer = self.parent.find_ref(name) if self.parent is not None else None
+            self.loads[target] = (("alias", outer) if outer is not None else ("resolve", name))
+
+    older_int, safe = environment.filters["int"], environment.is_safe_attribute
+    environment.filters["int"] = to_int
+    environment.is_safe_attribute = is_safe_attribute
+    jinja2.idtracking.Symbols.branch_update = branch_update
+    return environment
 
 
 def answer(environment, variables, source):
@@ -92,6 +124,8 @@ def answer(environment, variables, source):
         return b"T" + text.encode()
     except (TooLong, MemoryError, RecursionError, UnicodeEncodeError) as error:
         return b"N" + type(error).__name__.encode()
+    except AssertionError as error:  # the compiler met a name it did not expect: its own fault
+        return b"NAssertionError: " + str(error).encode()
     except Exception as error:  # whatever a template may do
         said = f"{type(error).__name__}: {error}".encode("utf-8", "replace")
         return (b"N" if any(limit in str(error) for limit in PYTHONS_LIMITS) else b"E") + said

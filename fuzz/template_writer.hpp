@@ -1,10 +1,12 @@
 // Chat templates out of bytes: each byte is a choice, so that a fuzzer that mutates bytes mutates
 // templates that are mostly well-formed. Where the bytes end, everything is ended shortly.
 //
-// The variables are those of template.cpp's conversation. Types are kept to more often than not:
-// what a filter or a method does to a value that it is not for is asked too.
+// The variables are those of template.cpp's conversation. Types are kept to more often than not, so
+// that most templates render; what a filter, a method or an operator does to a value that it is not
+// for is asked too, and so is a name that is read before it is set.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,22 +14,13 @@
 
 namespace ridge::fuzz {
 
-class TemplateWriter {
-  public:
-    TemplateWriter(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+// Expressions; what is written last is in out_.
+class ExpressionWriter {
+  protected:
+    ExpressionWriter(const uint8_t* data, size_t size) : data_(data), size_(size) {}
 
-    std::string write() {
-        text();
-        while (size_ > 0 && out_.size() < kMost) {
-            statement(3);
-            text();
-        }
-        return std::move(out_);
-    }
-
-  private:
     static constexpr size_t kMost = 1200;  // bytes, from where on nothing is begun
-    using Part = void (TemplateWriter::*)(int);
+    using Part = void (ExpressionWriter::*)(int);
 
     // One of n; 0 is the shortest and what the end of the bytes chooses.
     size_t below(size_t n) {
@@ -37,67 +30,27 @@ class TemplateWriter {
     }
     bool yes(size_t of = 2) { return below(of) == of - 1; }
     void put(std::string_view s) { out_ += s; }
-    template <size_t n>
-    void one(const char* const (&names)[n]) {
-        put(names[below(n)]);
+    // One of the words between semicolons; they may hold blanks, and nothing.
+    void one(std::string_view words) {
+        size_t skip = below(static_cast<size_t>(std::count(words.begin(), words.end(), ';')) + 1);
+        for (; skip > 0; --skip) words.remove_prefix(words.find(';') + 1);
+        put(words.substr(0, words.find(';')));
     }
-    void quoted(std::string_view s) {
-        put("'");
-        put(s);
-        put("'");
+    void wrapped(Part part, int n) {
+        put("(");
+        (this->*part)(n);
+        put(")");
     }
 
-    // --- expressions --------------------------------------------------------------------------
-
+    // `n`: how deep it may still go, here and below.
     void number_leaf(int) {
-        static const char* const leaves[] = {"1",
-                                             "x",
-                                             "0",
-                                             "y",
-                                             "z",
-                                             "f",
-                                             "g",
-                                             "2",
-                                             "10",
-                                             "3.5",
-                                             "1e3",
-                                             "true",
-                                             "0.1",
-                                             "1_000",
-                                             "0x1f",
-                                             "0b11",
-                                             "0o17",
-                                             "1E-7",
-                                             "2.50",
-                                             "1e22",
-                                             "1e16",
-                                             "-1",
-                                             "123456789012",
-                                             "big",
-                                             "loop.index",
-                                             "loop.length",
-                                             "loop.revindex0",
-                                             "l|length",
-                                             "'inf'|float",
-                                             "'nan'|float",
-                                             "ns.a"};
-        one(leaves);
+        if (loops_ > 0 && yes(4))
+            return one(
+                "loop.index;loop.index0;loop.length;loop.revindex;loop.revindex0;loop.depth");
+        one("1;x;2;y;f;g;10;3.5;-1;0;z;1e3;true;0.1;1_000;0x1f;0b11;0o17;1E-7;2.50;1e22;1e16;"
+            "123456789012;big;l|length;'inf'|float;'nan'|float;ns.a;0xF_f;9223372036854775807");
     }
     void number(int n) {
-        static const char* const sums[] = {" + ", " - ", " * ", " / ", " // ",
-                                           " % ", "+",   "*",   "-",   " ** "};
-        static const char* const filters[] = {"|abs",
-                                              "|int",
-                                              "|float",
-                                              "|round",
-                                              "|round(1)",
-                                              "|round(2, 'floor')",
-                                              "|round(1, 'ceil')",
-                                              "|round(-1)",
-                                              "|int(5)",
-                                              "|float(2)",
-                                              "|string|int",
-                                              "|round|int"};
         switch (n <= 0 ? 0 : below(8)) {
             case 0:
             case 1:
@@ -105,325 +58,268 @@ class TemplateWriter {
             case 2:
             case 3:
                 number(n - 1);
-                one(sums);
-                return number(n - 1);
+                one(" + ; - ; * ; / ; // ; % ;+;*;-; ** ");
+                return yes() ? number(n - 1) : one("2;3;x;y;-1;0.5;7");
             case 4:
-                put("(");
-                number(n - 1);
-                return put(")");
+                return wrapped(&ExpressionWriter::number, n - 1);
             case 5:
-                put(yes() ? "-" : "+");
+                one("-;+");
                 return number_leaf(n);
             case 6:
-                put("(");
-                number(n - 1);
-                put(")");
-                return one(filters);
+                wrapped(&ExpressionWriter::number, n - 1);
+                return one(
+                    "|abs;|int;|float;|round;|round(1);|round(2, 'floor');|round(1, 'ceil');"
+                    "|round(0);|int(5);|float(2);|string|int;|round|int;|string|float");
             default:
-                any(n - 1);
-                return put(yes() ? "|length" : "|int");
+                if (yes()) return countable(n);
+                string(n - 1);
+                return one("|int;|float;|int(5);|length;|int(default=x);|float('q')");
         }
+    }
+    void countable(int n) {
+        wrapped(yes() ? &ExpressionWriter::string : &ExpressionWriter::list, n - 1);
+        one("|length;|count;|list|length");
     }
 
     void literal() {
-        static const char* const texts[] = {"'a'",
-                                            "''",
-                                            "'ab'",
-                                            "\"b\"",
-                                            "'-'",
-                                            "','",
-                                            "' '",
-                                            "'\\n'",
-                                            "'a\\tb'",
-                                            "'\\u00e9'",
-                                            "'\\x41'",
-                                            "'\\101'",
-                                            "'\\''",
-                                            "\"\\\"\"",
-                                            "'\\\\'",
-                                            "'\\q'",
-                                            "'\\U0001f642'",
-                                            "'\xC3\xA9'",
-                                            "'\xE4\xBA\xAC'",
-                                            "'12'",
-                                            "' 7 '",
-                                            "'-3.5e1'",
-                                            "'1_0'",
-                                            "'a' 'b'",
-                                            "'{}'",
-                                            "'\xC3\x9F'",
-                                            "'\xC4\xB0'",
-                                            "'\xC7\x86'",
-                                            "'it\\'s'",
-                                            "'l'",
-                                            "'\xC2\xB2\xD9\xA3'",
-                                            "'a\\\nb'",
-                                            "'\\\xC3\xA9'",
-                                            "'%s'",
-                                            "'A\\rB\\r\\n'",
-                                            "'\xC2\xA0x\xE2\x80\xA8'"};
-        one(texts);
+        one("'a';'';'ab';\"b\";'-';',';' "
+            "';'\\n';'a\\tb';'\\u00e9';'\\x41';'\\101';'\\'';\"\\\"\\\"\";"
+            "'\\\\';'\\q';'\\U0001f642';'\xC3\xA9';'\xE4\xBA\xAC';'12';' 7 ';'-3.5e1';'1_0';'a' "
+            "'b';'{}';"
+            "'\xC3\x9F';'\xC4\xB0';'\xC7\x86';'it\\'s';'l';'\xC2\xB2\xD9\xA3';'a\\\nb';'\\\xC3\xA9'"
+            ";'%s';"
+            "'A\\rB\\r\\n';'\xC2\xA0x\xE2\x80\xA8';'{0}-{1}';'{{{}}}';'a.b';'\\0';'nan';'Ab cD'");
     }
     void string_leaf(int) {
-        static const char* const leaves[] = {"s",
-                                             "t",
-                                             "e",
-                                             "w",
-                                             "q",
-                                             "m[0]",
-                                             "mark",
-                                             "messages[0].role",
-                                             "messages[0]['content']",
-                                             "s[1:4]",
-                                             "(s ~ x)",
-                                             "bos_token"};
         if (yes()) return literal();
-        one(leaves);
+        one("s;t;e;w;q;m[0];mark;messages[0].role;messages[0]['content'];s[1:4];(s ~ x);bos_token");
     }
     void string(int n) {
-        switch (n <= 0 ? 0 : below(10)) {
+        switch (n <= 0 ? 0 : below(12)) {
             case 0:
             case 1:
                 return string_leaf(n);
             case 2:
+            case 3:
                 string(n - 1);
                 put(" ~ ");
                 return any(n - 1);
-            case 3:
+            case 4:
                 string(n - 1);
                 put(" + ");
                 return string(n - 1);
-            case 4:
-                put("(");
-                string(n - 1);
-                put(")");
-                return index();
             case 5:
-                put("(");
-                string(n - 1);
-                put(") * ");
-                return number_leaf(n);
+                wrapped(&ExpressionWriter::string, n - 1);
+                return index();
             case 6:
-                any(n - 1);
-                return put(yes() ? "|string" : "|tojson");
+                wrapped(&ExpressionWriter::string, n - 1);
+                return one(" * 2; * x; * 0; * -1; * yes; * y");
             case 7:
-                put("(");
-                string(n - 1);
-                put(")");
-                return method(n);
+                wrapped(&ExpressionWriter::any, n - 1);
+                return one(
+                    "|string;|tojson;|tojson(indent=2);|tojson(sort_keys=true);|default('q');"
+                    "|tojson(ensure_ascii=true);|tojson(indent=0);|tojson(separators=(',', ':'))");
             case 8:
-                put("(");
-                string(n - 1);
-                put(")");
-                return filter(n);
+                wrapped(&ExpressionWriter::string, n - 1);
+                return string_method(n);
+            case 9:
+            case 10:
+                wrapped(&ExpressionWriter::string, n - 1);
+                return string_filter(n);
             default:
-                list(n - 1);
+                wrapped(&ExpressionWriter::list, n - 1);
                 put("|join");
                 if (yes()) return;
                 put("(");
                 string_leaf(n);
-                return put(")");
+                return one(");, attribute='a')");
         }
     }
-
-    void bound() {
-        static const char* const bounds[] = {"",  "1",  "0", "2",    "-1",       "-2",
-                                             "5", "-9", "x", "none", "l|length", "y"};
-        one(bounds);
+    void string_method(int n) {
+        if (yes(3)) return method(n);
+        put(".");
+        one("upper();lower();strip();lstrip();rstrip();title();capitalize();strip('lo H');"
+            "replace('l', 'L');replace('', '-');replace('o', '', 1);partition('l')[0];split()[0];"
+            "split(',')|last;splitlines()|first;removeprefix('He');removesuffix('ld');join('abc');"
+            "format(x, s);rpartition('o')[2];rsplit('l', 1)[-1];lstrip('H');rstrip(none)");
     }
+    void string_filter(int n) {
+        if (yes(4)) return filter(n);
+        put("|");
+        one("trim;upper;lower;title;capitalize;string;replace('a', 'b');replace('l', x, "
+            "1);indent;safe;"
+            "indent(2, true);indent(first=true, "
+            "blank=true);indent('>');reverse;first;last;trim('lo');"
+            "default('', "
+            "true);d(x);max;min;list|string;list|join('.');unique|join;sort|join;trim|upper");
+    }
+
     // [i] or a slice.
     void index() {
+        constexpr std::string_view bounds = ";1;0;2;-1;-2;5;-9;x;none;l|length;y;false";
         put("[");
         if (yes(3)) {
-            static const char* const places[] = {"0",   "1",    "-1",  "9",    "-9",     "x",
-                                                 "'a'", "true", "1.0", "none", "missing"};
-            one(places);
+            one("0;1;-1;9;-9;x;'a';true;1.0;none;missing");
         } else {
-            bound();
+            one(bounds);
             put(":");
-            bound();
+            one(bounds);
             if (yes()) {
                 put(":");
-                bound();
+                one(";1;2;-1;-2;x;y");
             }
         }
         put("]");
     }
 
     void list(int n) {
-        static const char* const leaves[] = {"l",
-                                             "m",
-                                             "k",
-                                             "h",
-                                             "[1, 'a', none]",
-                                             "(x, 2)",
-                                             "()",
-                                             "(s,)",
-                                             "range(4)",
-                                             "messages",
-                                             "s.split(',')",
-                                             "d",
-                                             "d.items()",
-                                             "[[1, 2], [3]]",
-                                             "[]",
-                                             "range(5, 0, -2)",
-                                             "tools",
-                                             "['b', 'a', 'B', 'A']",
-                                             "k|map(attribute='a')"};
-        switch (n <= 0 ? 0 : below(8)) {
+        switch (n <= 0 ? 0 : below(9)) {
             case 0:
             case 1:
-                return one(leaves);
             case 2:
+                return one(
+                    "l;m;k;h;[1, 'a', none];(x, "
+                    "2);();(s,);range(4);messages;s.split(',');d;d.items();"
+                    "[[1, 2], [3]];[];range(5, 0, -2);tools;['b', 'a', 'B', "
+                    "'A'];k|map(attribute='a');"
+                    "s;d.values();m|map('upper');range(y, x, 3);l|reverse;d|dictsort;missing");
+            case 3:
                 put("[");
                 any(n - 1);
                 put(", ");
                 any(n - 1);
-                return put(yes() ? ",]" : "]");
-            case 3:
+                return one("];,]");
+            case 4:
                 put("(");
                 any(n - 1);
                 put(", ");
                 any(n - 1);
                 return put(")");
-            case 4:
-                list(n - 1);
-                put(" + ");
-                return list(0);
             case 5:
-                put("(");
-                list(n - 1);
-                put(")");
-                return index();
+                wrapped(&ExpressionWriter::list, n - 1);
+                return one(" + l; + []; + (1, s); * 2;|list + l;|list + m");
             case 6:
-                put("(");
-                list(n - 1);
-                put(")");
-                filter(n);
-                return put("|list");
+                wrapped(&ExpressionWriter::list, n - 1);
+                return index();
+            case 7:
+                wrapped(&ExpressionWriter::list, n - 1);
+                list_filter(n);
+                return one(";|list");
             default:
-                string_leaf(n);
-                return method(n);
+                wrapped(&ExpressionWriter::string, n - 1);
+                if (yes(3)) return method(n);
+                return one(
+                    ".split();.split(',');.rsplit('l', 1);.splitlines();.splitlines(true);|list;"
+                    ".partition('l');.rpartition('o');.split('l', "
+                    "2);.split(maxsplit=1);.rsplit(none, 1)");
         }
+    }
+    void list_filter(int n) {
+        if (yes(4)) return filter(n);
+        put("|");
+        one("list;reverse;unique;select;reject('odd');select('string');map('string');map('length');"
+            "map(attribute='a');map(attribute='b', default='q');selectattr('a');rejectattr('b', "
+            "'defined');"
+            "selectattr('role', 'equalto', 'user');selectattr('a', '==', "
+            "1);map('upper');sort;sort(reverse=true);"
+            "map('tojson');sort(attribute='a');map(attribute='content');reject('none');map('"
+            "default', 'q');"
+            "select('in', [1, "
+            "'a']);items;dictsort;dictsort(by='value');map('first');map(attribute='0')");
     }
 
     void dict(int n) {
-        static const char* const leaves[] = {"d",
-                                             "v",
-                                             "nested",
-                                             "{'a': 1, 'b': {'c': [1]}}",
-                                             "k[0]",
-                                             "messages[0]",
-                                             "{}",
-                                             "{1: 'a', true: 'b', none: 2, 1.5: 3}",
-                                             "dict(a=1, b=s)",
-                                             "dict(d, a=2)",
-                                             "tools[0]"};
-        if (n <= 0 || !yes(3)) return one(leaves);
+        if (n <= 0 || !yes(3))
+            return one(
+                "d;v;nested;{'a': 1, 'b': {'c': [1]}};k[0];messages[0];{};dict(a=1, b=s);dict(d, "
+                "a=2);"
+                "{1: 'a', true: 'b', none: 2, 1.5: 3};tools[0];dict([('a', 1), [s, 2]])");
         put("{'a': ");
         any(n - 1);
         put(", ");
-        any(0);
+        yes(4) ? any(0) : string_leaf(0);
         put(": ");
         any(n - 1);
         put("}");
     }
 
     void condition(int n) {
-        static const char* const leaves[] = {"yes",
-                                             "no",
-                                             "x > 3",
-                                             "s",
-                                             "missing is defined",
-                                             "nothing is none",
-                                             "h",
-                                             "loop.first",
-                                             "not s",
-                                             "true",
-                                             "false",
-                                             "x is odd"};
-        static const char* const order[] = {
-            " == ", " != ", " < ", " <= ", " > ", " >= ", " in ", " not in "};
-        switch (n <= 0 ? 0 : below(6)) {
+        switch (n <= 0 ? 0 : below(8)) {
             case 0:
-                return one(leaves);
+                if (loops_ > 0 && yes(3))
+                    return one("loop.first;loop.last;loop.index > 1;not loop.first");
+                return one(
+                    "yes;no;x > 3;s;missing is defined;nothing is none;h;not s;true;false;x is "
+                    "odd;k");
             case 1:
-                any(n - 1);
-                one(order);
-                any(n - 1);
-                if (!yes(4)) return;
-                one(order);
-                return any(0);
+                return ordered(n);
             case 2:
                 any(n - 1);
-                return test(n);
+                one(" == ; != ");
+                return any(n - 1);
             case 3:
+                string(n - 1);
+                one(" in ; not in ");
+                return yes() ? string(n - 1)
+                             : one("m;d;messages[0];(s, "
+                                   "'a');s.split();d.keys();k|map(attribute='b')");
+            case 4:
+                wrapped(&ExpressionWriter::any, n - 1);
+                return test(n);
+            case 5:
                 put("not ");
                 return condition(n - 1);
-            case 4:
+            case 6:
                 condition(n - 1);
-                put(yes() ? " and " : " or ");
+                one(" and ; or ");
                 return condition(n - 1);
             default:
-                put("(");
-                condition(n - 1);
-                return put(")");
+                return wrapped(&ExpressionWriter::condition, n - 1);
         }
+    }
+    void ordered(int n) {
+        constexpr std::string_view order = " < ; <= ; > ; >= ; == ; in ; not in ";
+        const Part part = yes(6)  ? &ExpressionWriter::any
+                          : yes() ? &ExpressionWriter::string
+                                  : &ExpressionWriter::number;
+        (this->*part)(n - 1);
+        one(" < ; <= ; > ; >= ; == ");
+        (this->*part)(n - 1);
+        if (!yes(4)) return;
+        one(order);
+        (this->*part)(0);
     }
 
     void any(int n) {
-        static const char* const others[] = {"none",
-                                             "missing",
-                                             "yes",
-                                             "no",
-                                             "nothing",
-                                             "x.y",
-                                             "missing.a",
-                                             "loop",
-                                             "ns",
-                                             "caller",
-                                             "varargs",
-                                             "loop.previtem",
-                                             "loop.nextitem",
-                                             "loop.cycle('a', 'b')",
-                                             "loop.changed(x)",
-                                             "strftime_now('%Y %b %d')",
-                                             "namespace(a=1)",
-                                             "range",
-                                             "n1(x)",
-                                             "n2",
-                                             "kwargs"};
-        static const Part parts[] = {&TemplateWriter::number, &TemplateWriter::string,
-                                     &TemplateWriter::list, &TemplateWriter::dict,
-                                     &TemplateWriter::condition};
-        const size_t which = below(12);
-        if (which < 10 || n <= 0) {
-            if (which % 6 == 5) return one(others);
-            return (this->*parts[which % 6])(n);
-        }
-        put("(");
-        any(n - 1);
-        switch (below(8)) {
+        constexpr Part parts[] = {&ExpressionWriter::number, &ExpressionWriter::string,
+                                  &ExpressionWriter::string, &ExpressionWriter::list,
+                                  &ExpressionWriter::dict,   &ExpressionWriter::condition};
+        const size_t which = below(16);
+        if (which < 12) return (this->*parts[which % 6])(n);
+        if (which < 14 || n <= 0) return other();
+        switch (below(7)) {
             case 0:
-                put(")");
+                wrapped(&ExpressionWriter::any, n - 1);
                 return index();
             case 1:
-                put(")");
-                return method(n);
+                wrapped(&ExpressionWriter::any, n - 1);
+                return yes(3) ? method(n) : filter(n);
             case 2:
-                put(")");
-                return filter(n);
-            case 3: {
-                static const char* const names[] = {"a",       "b",    "zz", "p.q[0].r",
-                                                    "content", "role", "0",  "function.name"};
-                put(").");
-                return one(names);
-            }
-            case 4:
-                put(yes() ? " or " : " and ");
+                wrapped(&ExpressionWriter::dict, n - 1);
+                return one(
+                    ".a;.b;.zz;.p.q[0].r;.content;.role;['a'];.get('a');.get('zz', "
+                    "5);.function.name;.0;"
+                    ".items();.keys();.values()|list;|length;|items;.items;.get;|tojson");
+            case 3:
+                put("(");
+                any(n - 1);
+                one(" or ; and ");
                 any(n - 1);
                 return put(")");
+            case 4:
             case 5:
+                put("(");
+                any(n - 1);
                 put(" if ");
                 condition(n - 1);
                 if (yes()) {
@@ -431,27 +327,31 @@ class TemplateWriter {
                     any(n - 1);
                 }
                 return put(")");
-            case 6:
-                put(yes() ? ",)" : ")");
-                return;
             default:
-                put(")");
-                return test(n);
+                put("(");
+                any(n - 1);
+                return put(",)");
         }
+    }
+    void other() {
+        if (loops_ > 0 && yes(3))
+            return one(
+                "loop.previtem;loop.nextitem;loop.cycle('a', "
+                "'b');loop.changed(x);loop.last;loop;n0");
+        if (macros_ > 0 && yes(3)) return one("n1(x);n0(s);n1(n2=s);n0;n1()");
+        one("none;missing;yes;no;nothing;x.y;s.zz;ns;ns.a;strftime_now('%Y %b "
+            "%d');namespace(a=1).a;n0;n2;n3;"
+            "missing.a;caller;varargs;kwargs;range;l.zz;d.zz;nothing.a;d.items;s.upper");
     }
 
     // Up to two arguments of any kind, maybe with a name.
     void arguments(int n) {
-        static const char* const names[] = {"attribute",      "default",   "reverse", "boolean",
-                                            "case_sensitive", "d",         "a",       "start",
-                                            "width",          "first",     "indent",  "sort_keys",
-                                            "count",          "precision", "by"};
         put("(");
         for (size_t i = below(4) % 3; i > 0; --i) {
-            if (yes(6)) {
-                one(names);
-                put("=");
-            }
+            if (yes(6))
+                one("attribute=;default=;reverse=;boolean=;case_sensitive=;d=;a=;start=;width=;"
+                    "first=;indent=;"
+                    "sort_keys=;count=;precision=;by=;sep=;maxsplit=;chars=;blank=;*;**");
             if (yes(4))
                 any(n - 2);
             else
@@ -460,139 +360,82 @@ class TemplateWriter {
         }
         put(")");
     }
-
     void method(int n) {
-        static const char* const all[] = {
-            "upper()",       "lower()",          "strip()",      "lstrip()",
-            "rstrip()",      "title()",          "capitalize()", "split()",
-            "split(',')",    "rsplit('l', 1)",   "splitlines()", "splitlines(true)",
-            "isdigit()",     "isalpha()",        "isalnum()",    "isspace()",
-            "islower()",     "isupper()",        "items()",      "keys()",
-            "values()",      "get('a')",         "get('zz', 5)", "copy()",
-            "isnumeric()",   "isdecimal()",      "isascii()",    "partition('l')",
-            "strip('lo H')", "replace('l', 'L')"};
-        static const char* const open[] = {
-            "split",        "rsplit",     "strip",  "lstrip",     "rstrip",     "replace",
-            "find",         "rfind",      "index",  "count",      "startswith", "endswith",
-            "join",         "partition",  "format", "rpartition", "get",        "removeprefix",
-            "removesuffix", "splitlines", "rindex", "upper",      "items",      "zfill"};
         put(".");
-        if (yes()) return one(all);
-        one(open);
-        arguments(n);
+        one("split;rsplit;strip;lstrip;rstrip;replace;find;rfind;index;count;startswith;endswith;"
+            "join;partition;"
+            "format;rpartition;get;removeprefix;removesuffix;splitlines;rindex;upper;items;zfill;"
+            "isdigit;isalpha;"
+            "isalnum;isspace;islower;isupper;isnumeric;isdecimal;isascii;keys;values;copy;title;"
+            "capitalize;append");
+        yes() ? put("()") : arguments(n);
     }
-
     void filter(int n) {
-        static const char* const all[] = {"trim",
-                                          "upper",
-                                          "lower",
-                                          "title",
-                                          "capitalize",
-                                          "string",
-                                          "length",
-                                          "list",
-                                          "reverse",
-                                          "first",
-                                          "last",
-                                          "sort",
-                                          "unique",
-                                          "join(', ')",
-                                          "tojson",
-                                          "items",
-                                          "dictsort",
-                                          "sum",
-                                          "min",
-                                          "max",
-                                          "default('q')",
-                                          "int",
-                                          "float",
-                                          "abs",
-                                          "round",
-                                          "indent",
-                                          "safe",
-                                          "count",
-                                          "map('upper')",
-                                          "map(attribute='a')",
-                                          "selectattr('a')",
-                                          "rejectattr('b', 'defined')",
-                                          "select",
-                                          "reject('odd')",
-                                          "map(attribute='content')",
-                                          "selectattr('role', 'equalto', 'user')",
-                                          "select('string')",
-                                          "map('length')",
-                                          "indent(2, true)",
-                                          "tojson(indent=2)",
-                                          "default('', true)",
-                                          "sort(attribute='a')",
-                                          "sort(reverse=true)",
-                                          "dictsort(by='value')",
-                                          "replace('a', 'b')"};
-        static const char* const open[] = {
-            "default", "join",   "replace", "indent",     "trim",       "round",  "int",
-            "float",   "sort",   "unique",  "dictsort",   "sum",        "min",    "max",
-            "map",     "select", "reject",  "selectattr", "rejectattr", "tojson", "attr",
-            "first",   "d",      "string",  "batch",      "upper"};
         put("|");
-        if (!yes(3)) return one(all);
-        one(open);
-        arguments(n);
+        one("default;join;replace;indent;trim;round;int;float;sort;unique;dictsort;sum;min;max;map;"
+            "select;reject;"
+            "selectattr;rejectattr;tojson;attr;first;last;d;string;batch;upper;title;length;list;"
+            "reverse;items;abs;"
+            "capitalize;lower;safe;count");
+        if (yes()) arguments(n);
     }
-
     void test(int n) {
-        static const char* const all[] = {
-            "defined",       "undefined", "none",       "string",   "number",   "integer",
-            "float",         "boolean",   "mapping",    "sequence", "iterable", "true",
-            "false",         "lower",     "upper",      "odd",      "even",     "divisibleby(3)",
-            "divisibleby 2", "gt 2",      "in([1, 7])", "eq(7)",    "callable", "ne 'a'",
-            "filter",        "test",      "escaped"};
-        static const char* const open[] = {"eq",      "ne",      "lt",          "le",
-                                           "gt",      "ge",      "in",          "divisibleby",
-                                           "equalto", "defined", "greaterthan", "lessthan"};
-        put(yes() ? " is not " : " is ");
-        if (!yes(3)) return one(all);
-        one(open);
-        arguments(n);
+        one(" is ; is not ");
+        if (!yes(3))
+            return one(
+                "defined;undefined;none;string;number;integer;float;boolean;mapping;sequence;"
+                "iterable;true;"
+                "false;lower;upper;callable;ne 'a';eq(7);in([1, 7]);filter;test;escaped;eq x");
+        one("eq;ne;lt;le;gt;ge;in;divisibleby;equalto;defined;greaterthan;lessthan;odd;even;"
+            "divisibleby(3);gt 2");
+        if (yes()) arguments(n);
     }
 
-    // --- statements ---------------------------------------------------------------------------
+    const uint8_t* data_;
+    size_t size_;
+    std::string out_;
+    size_t loops_ = 0;   // around what is written
+    size_t macros_ = 0;  // written so far
+};
 
+// Statements.
+class TemplateWriter : private ExpressionWriter {
+  public:
+    TemplateWriter(const uint8_t* data, size_t size) : ExpressionWriter(data, size) {}
+
+    std::string write() {
+        text();
+        if (!yes(4)) put("{% set ns = namespace(a=0, b='q') %}");
+        while (size_ > 0 && out_.size() < kMost) {
+            statement(3);
+            text();
+        }
+        return std::move(out_);
+    }
+
+  private:
     void text() {
-        static const char* const texts[] = {
-            "",   "\n", " ", "\n  ",     "a",    "<|im_start|>", "x\n", "\t", " \n\n ", "}",
-            "{ ", "%}", "-", "\xC3\xA9", "\r\n", "b \n",         "  ",  "}}", "#}",     "\\"};
-        one(texts);
+        one(";\n; ;\n  ;a;<|im_start|>;x\n;\t; \n\n ;};{ ;%};-;\xC3\xA9;\r\n;b \n;  "
+            ";}};#};\\;\xC2\xA0;{% raw %}{{{% endraw %}");
     }
+    void open() { one("{% ;{%- ;{%+ ;{%;{%-"); }
+    void close() { one(" %}; -%}; +%};%};\n-%}"); }
     void tag(std::string_view inside) {
         open();
         put(inside);
         close();
     }
-    void open() {
-        static const char* const opens[] = {"{% ", "{%- ", "{%+ ", "{%", "{%-"};
-        one(opens);
-    }
-    void close() {
-        static const char* const closes[] = {" %}", " -%}", " +%}", "%}", "\n-%}"};
-        one(closes);
-    }
     void print(int n) {
-        static const char* const opens[] = {"{{ ", "{{- ", "{{"};
-        static const char* const closes[] = {" }}", " -}}", "}}"};
-        one(opens);
+        one("{{ ;{{- ;{{");
         any(n);
         if (yes(12)) {
             put(", ");
             any(0);
         }
-        one(closes);
+        one(" }}; -}};}}");
     }
     // Few names, so that they are met again: set, read before and after, shadowed.
-    void name() {
-        static const char* const names[] = {"n0", "n1", "n2",   "x", "s",
-                                            "ns", "m",  "loop", "v", "n3"};
-        put(names[below(40) % 10]);
-    }
+    void name() { one("n0;n1;n2;n3;n2;n3;n0;n1;n2;n3;x;s;m;v;loop;ns;caller"); }
     void body(int n) {
         for (size_t i = below(3); i > 0; --i) {
             statement(n - 1);
@@ -607,41 +450,38 @@ class TemplateWriter {
             case 0:
             case 1:
             case 2:
-                return print(3);
             case 3:
-                return branch(n);
+                return print(3);
             case 4:
+                return branch(n);
             case 5:
             case 6:
-                return loop(n);
             case 7:
+                return loop(n);
             case 8:
             case 9:
-                return assign(n);
             case 10:
+                return assign(n);
             case 11:
+            case 12:
                 return macro(n);
-            case 12: {  // call block
+            case 13:
+                if (macros_ == 0) return print(2);
                 open();
-                put("call");
-                if (yes(3)) put("(n2, n3=1)");
-                put(yes() ? " n0(x)" : " n1()");
+                one("call n0(x);call n1();call(n2, n3=1) n0(x);call(x) n1()");
                 close();
                 body(n);
                 return tag("endcall");
-            }
-            case 13:
+            case 14:
                 open();
-                put("filter ");
-                static const char* const filters[] = {
-                    "upper",  "trim",   "replace('a', 'b')", "indent(2)",
-                    "title",  "tojson", "trim|lower",        "join('-')",
-                    "length", "first",  "default('a')",      "list"};
-                one(filters);
+                one("filter upper;filter trim;filter replace('a', 'b');filter indent(2);filter "
+                    "title;filter tojson;"
+                    "filter trim|lower;filter join('-');filter length;filter first;filter "
+                    "default('a');filter string");
                 close();
                 body(n);
                 return tag("endfilter");
-            case 14:
+            case 15:
                 open();
                 put("with ");
                 if (yes(4)) {
@@ -656,28 +496,19 @@ class TemplateWriter {
                 close();
                 body(n);
                 return tag("endwith");
-            case 15: {
-                static const char* const raws[] = {
-                    "{% raw %}{{ x }}{% endraw %}", "{%- raw -%} {% if %} {%- endraw -%}\n",
-                    "{% raw %}\n a {# {%+ endraw +%}\n", " {%raw%} {%endraw%}\n"};
-                return one(raws);
-            }
-            case 16: {
-                static const char* const comments[] = {"{# c #}", "{#- {{ x }} -#}",
-                                                       "  {# c\n #}\n", "{#+ c +#}\n", "{##}"};
-                return one(comments);
-            }
+            case 16:
+                return one(
+                    "{% raw %}{{ x }}{% endraw %};{%- raw -%} {% if %} {%- endraw -%}\n;"
+                    "{% raw %}\n a {# {%+ endraw +%}\n; {%raw%} {%endraw%}\n;{# c #};{#- {{ x }} "
+                    "-#};"
+                    "  {# c\n #}\n;{#+ c +#}\n;{##}");
             case 17:
                 tag("generation");
                 body(n);
                 return tag("endgeneration");
-            case 18: {
-                static const char* const leaves[] = {"break", "continue"};
-                if (loops_ == 0) return print(2);
-                return tag(leaves[below(2)]);
-            }
+            case 18:
+                return loops_ == 0 ? print(2) : tag(yes() ? "continue" : "break");
             default:  // a namespace counted up in a loop
-                tag("set ns = namespace(a=0)");
                 tag("for n0 in l");
                 open();
                 put("set ns.a = ");
@@ -716,21 +547,19 @@ class TemplateWriter {
         if (yes(4)) {
             put(", ");
             name();
-            static const char* const pairs[] = {" in d.items()",   " in d|items",
-                                                " in v|dictsort",  " in [[1, 2], (3, 4)]",
-                                                " in k",           " in messages[0].items()",
-                                                " in ['ab', 'cd']"};
-            one(pairs);
+            one(" in d.items(); in d|items; in v|dictsort; in [[1, 2], (3, 4)]; in k; in "
+                "messages[0].items();"
+                " in ['ab', 'cd']; in m|map('upper')|map('list')");
         } else {
             put(" in ");
             list(2);
         }
+        ++loops_;
         if (yes(4)) {
             put(" if ");
             condition(2);
         }
         close();
-        ++loops_;
         body(n);
         if (yes(3)) put("{{ loop.index ~ loop.last ~ n0 }}");
         --loops_;
@@ -750,22 +579,21 @@ class TemplateWriter {
                 put(", ");
                 name();
                 put(" = ");
-                list(1);
+                yes() ? list(1)
+                      : one("1, 2;l[:2];(x, s);'ab';d.items()|first;k|map(attribute='a')|unique");
                 return close();
             case 1:
+            case 2:
                 put("ns.a = ");
                 any(2);
                 return close();
-            case 2: {
-                static const char* const filters[] = {"", "|upper", " | trim", "|length",
-                                                      "|join('.')"};
+            case 3:
                 name();
-                one(filters);
+                one(";|upper; | trim;|length;|join('.')");
                 close();
                 body(n);
                 return tag("endset");
-            }
-            case 3:
+            case 4:
                 put("ns = namespace(a=");
                 any(1);
                 put(")");
@@ -779,38 +607,22 @@ class TemplateWriter {
     }
 
     void macro(int n) {
-        static const char* const heads[] = {
-            "n0()", "n0(n2)", "n0(n2, n3=1)", "n1(x, n2=x)", "n1(n2='a', n3=n2)", "n1(s)"};
-        static const char* const calls[] = {"{{ n0() }}",
-                                            "{{ n0(x) }}",
-                                            "{{ n1(s, 2) }}",
-                                            "{{ n1(n2=s) }}",
-                                            "{{ n0(1, 2, 3) }}",
-                                            "{{ n1(x=1, s=2) }}",
-                                            ""};
-        static const char* const uses[] = {"",
-                                           "{{ caller() }}",
-                                           "{{ varargs }}",
-                                           "{{ kwargs }}",
-                                           "{{ n2 ~ n3 ~ x }}",
-                                           "{{ caller(1) if caller }}"};
         const size_t loops = loops_;
         open();
-        put("macro ");
-        one(heads);
+        one("macro n0();macro n0(n2);macro n0(n2, n3=1);macro n1(x, n2=x);macro n1(n2='a', "
+            "n3=n2);macro n1(s);"
+            "macro n1(n2=n3, n3=x);macro n0(varargs, kwargs=1)");
         close();
         loops_ = 0;
-        one(uses);
+        one(";{{ caller() }};{{ varargs }};{{ kwargs }};{{ n2 ~ n3 ~ x }};{{ caller(1) if caller "
+            "}}");
         body(n);
         loops_ = loops;
         tag("endmacro");
-        one(calls);
+        ++macros_;
+        one("{{ n0() }};{{ n0(x) }};{{ n1(s, 2) }};{{ n1(n2=s) }};{{ n0(1, 2, 3) }};{{ n1(x=1, "
+            "s=2) }};");
     }
-
-    const uint8_t* data_;
-    size_t size_;
-    std::string out_;
-    size_t loops_ = 0;
 };
 
 }  // namespace ridge::fuzz

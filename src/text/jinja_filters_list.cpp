@@ -143,20 +143,20 @@ Result<Value> reverse(Renderer& r, const Value& value, Args& args) {
     return make_text(std::move(out));
 }
 
+Result<Value> without_case(Renderer& r, Value key) {
+    const Text* text = key.text();
+    if (text == nullptr) return key;
+    r.budget().spend(text->size() / 8);
+    RIDGE_TRY(r.afford());
+    return make_text(change_case(*text, Case::lower));
+}
+
 // Sorts by key, keeping the order of equals. Error: keys that Python does not order.
-Status sort_by(Renderer& r, std::vector<std::pair<Value, Value>>& keyed, const Value& reversed,
-               bool case_sensitive) {
+Status sort_by(Renderer& r, std::vector<std::pair<Value, Value>>& keyed, const Value& reversed) {
     if (!reversed.integer())
         return r.error(
             fmt::format("'reverse' is a boolean, not a value of type {}", type_name(reversed)));
     const bool reverse = truthy(reversed);
-    if (!case_sensitive)
-        for (auto& [key, value] : keyed)
-            if (const Text* text = key.text()) {
-                r.budget().spend(text->size() / 8);
-                RIDGE_TRY(r.afford());
-                key = make_text(change_case(*text, Case::lower));
-            }
     size_t rounds = 1;
     for (size_t n = keyed.size(); n > 1; n /= 2) ++rounds;
     r.budget().spend(keyed.size() * rounds);
@@ -197,14 +197,38 @@ Result<Value> values_of(Renderer& r, std::vector<std::pair<Value, Value>>& keyed
     return r.list(std::move(out));
 }
 
+// By one attribute or several ("a,b.c"): jinja2 compares lists of them, whose equal elements need
+// no order.
 Result<Value> sort(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound,
                  r.bind("sort", args, {"reverse", "case_sensitive", "attribute"}));
-    if (bound[2] && bound[2]->text() != nullptr &&
-        bound[2]->text()->bytes().find(',') != std::string::npos)
-        return r.error("'sort' by several attributes is not supported");
-    RIDGE_ASSIGN(auto keyed, keyed_by(r, value, bound[2]));
-    RIDGE_TRY(sort_by(r, keyed, bound[0].value_or(Value{false}), bound[1] && truthy(*bound[1])));
+    const bool case_sensitive = bound[1] && truthy(*bound[1]);
+    std::vector<Value> paths;
+    if (bound[2] && bound[2]->text() != nullptr) {
+        const std::string& s = bound[2]->text()->bytes();
+        for (size_t begin = 0; begin <= s.size();) {
+            const size_t end = std::min(s.find(',', begin), s.size());
+            paths.push_back(make_text(s.substr(begin, end - begin)));
+            begin = end + 1;
+        }
+    } else {
+        paths.push_back(bound[2].value_or(Value{None{}}));
+    }
+    RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
+    std::vector<std::pair<Value, Value>> keyed;
+    for (const Value& item : items) {
+        std::vector<Value> keys;
+        for (const Value& path : paths) {
+            RIDGE_ASSIGN(Value key, path_of(r, item, path, {}));
+            if (!case_sensitive) {
+                RIDGE_ASSIGN(key, without_case(r, std::move(key)));
+            }
+            keys.push_back(std::move(key));
+        }
+        RIDGE_ASSIGN(Value key, r.list(std::move(keys)));
+        keyed.emplace_back(std::move(key), item);
+    }
+    RIDGE_TRY(sort_by(r, keyed, bound[0].value_or(Value{false})));
     return values_of(r, keyed);
 }
 
@@ -219,9 +243,13 @@ Result<Value> dictsort(Renderer& r, const Value& value, Args& args) {
     std::vector<std::pair<Value, Value>> keyed;
     for (const auto& [key, item] : dict->items) {
         RIDGE_ASSIGN(Value pair, r.list({key, item}, ListKind::tuple));
-        keyed.emplace_back(by == "key" ? key : item, std::move(pair));
+        Value by_what = by == "key" ? key : item;
+        if (!bound[0] || !truthy(*bound[0])) {
+            RIDGE_ASSIGN(by_what, without_case(r, std::move(by_what)));
+        }
+        keyed.emplace_back(std::move(by_what), std::move(pair));
     }
-    RIDGE_TRY(sort_by(r, keyed, bound[2].value_or(Value{false}), bound[0] && truthy(*bound[0])));
+    RIDGE_TRY(sort_by(r, keyed, bound[2].value_or(Value{false})));
     return values_of(r, keyed);
 }
 
@@ -230,7 +258,11 @@ Result<Value> extreme(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("min or max", args, {"case_sensitive", "attribute"}));
     RIDGE_ASSIGN(auto keyed, keyed_by(r, value, bound[1]));
     if (keyed.empty()) return make_undefined("the least or greatest of nothing");
-    RIDGE_TRY(sort_by(r, keyed, Value{!smallest}, bound[0] && truthy(*bound[0])));
+    if (!bound[0] || !truthy(*bound[0]))
+        for (auto& [key, item] : keyed) {
+            RIDGE_ASSIGN(key, without_case(r, std::move(key)));
+        }
+    RIDGE_TRY(sort_by(r, keyed, Value{!smallest}));
     return keyed[0].second;
 }
 

@@ -223,7 +223,10 @@ Result<Value> Renderer::binary(Op op, const Value& a, const Value& b) {
             return Value{*result};
         }
         if (ai && bi && op == Op::divide) return Value{quotient(*ai, *bi)};
-        return Value{real_result(op, *an, *bn)};
+        const double result = real_result(op, *an, *bn);
+        if (op == Op::power && std::isinf(result) && std::isfinite(*an) && std::isfinite(*bn))
+            return error("this power is out of range");
+        return Value{result};
     }
     if (op == Op::add) {
         if (const Text *at = a.text(), *bt = b.text(); at != nullptr && bt != nullptr) {
