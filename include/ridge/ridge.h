@@ -7,8 +7,9 @@
  * then (minus the status). ridge_error() is the sentence about the last failure on this thread.
  * Nothing is printed, nothing exits, no exception leaves the library, outputs are written on
  * success only unless said otherwise.
- * Handles and places to write to must not be null except where this file says so; the functions that
- * create one answer a null with RIDGE_INVALID_ARGUMENT.
+ * A null for a handle, or for a place or text that is needed, is RIDGE_INVALID_ARGUMENT: minus that
+ * where a number is returned (also for facts), null where a pointer is. Functions that return
+ * nothing do nothing then.
  *
  * Threads: a model's const functions (tokenizing, facts) may be called from any number of threads
  * at once. Contexts of one model share its team of threads, so at most one call that computes

@@ -46,6 +46,21 @@ inline ridge_status invalid(const char* message) noexcept {
 }
 void log(int32_t level, const std::string& text);
 
+// Is the handle there? Where it is null, the sentence is kept. For functions without a status.
+inline bool present(const void* handle, const char* what) noexcept {
+    if (handle != nullptr) return true;
+    (void)invalid(what);
+    return false;
+}
+// The same for those with one.
+inline Status needs(const void* handle, const char* what) {
+    if (handle != nullptr) return {};
+    return fail(ErrorCode::invalid_argument, what);
+}
+inline constexpr const char* no_model = "the model is null; open one with ridge_model_open";
+inline constexpr const char* no_context = "the context is null; make one with ridge_context_create";
+inline constexpr const char* no_sampler = "the sampler is null; make one with ridge_sampler_create";
+
 // Runs f, which returns a Status; no exception passes.
 template <typename F>
 ridge_status guard(F&& f) noexcept {

@@ -111,6 +111,7 @@ void ridge_context_free(ridge_context* context) {
 
 ridge_status ridge_decode(ridge_context* context, const ridge_token* tokens, size_t n) {
     return guard([&]() -> Status {
+        RIDGE_TRY(needs(context, no_context));
         forget_batch(context);
         if (tokens == nullptr) return fail(ErrorCode::invalid_argument, "there is no batch");
         Status s = lay_out(context, tokens, n);
@@ -123,6 +124,7 @@ ridge_status ridge_decode(ridge_context* context, const ridge_token* tokens, siz
 ridge_status ridge_prefill(ridge_context* context, uint32_t sequence, const int32_t* tokens,
                            size_t n) {
     return guard([&]() -> Status {
+        RIDGE_TRY(needs(context, no_context));
         forget_batch(context);
         if (tokens == nullptr || n == 0)
             return fail(ErrorCode::invalid_argument, "ridge_prefill needs at least one token");
@@ -135,8 +137,9 @@ ridge_status ridge_prefill(ridge_context* context, uint32_t sequence, const int3
 
 int64_t ridge_prompt(ridge_context* context, uint32_t sequence, const int32_t* tokens, size_t n) {
     return guard_count([&]() -> Result<int64_t> {
+        RIDGE_TRY(needs(context, no_context));
         forget_batch(context);
-        if (tokens == nullptr)
+        if (tokens == nullptr || n == 0)
             return fail(ErrorCode::invalid_argument, "ridge_prompt needs at least one token");
         const auto computed = context->context->prompt(sequence, {tokens, n}, stop_of(context));
         if (!computed) {
@@ -148,6 +151,7 @@ int64_t ridge_prompt(ridge_context* context, uint32_t sequence, const int32_t* t
 }
 
 float* ridge_logits(ridge_context* context, int64_t i) {
+    if (!present(context, no_context)) return nullptr;
     int64_t at = context->last_logits;
     if (i >= 0)
         at = i < static_cast<int64_t>(context->logits_of.size())
@@ -159,7 +163,9 @@ float* ridge_logits(ridge_context* context, int64_t i) {
 
 ridge_status ridge_embedding(ridge_context* context, int64_t i, float* out) {
     return guard([&]() -> Status {
-        if (out == nullptr || i < 0 || i >= static_cast<int64_t>(context->row_of.size()))
+        RIDGE_TRY(needs(context, no_context));
+        RIDGE_TRY(needs(out, "ridge_embedding needs a place to write to"));
+        if (i < 0 || i >= static_cast<int64_t>(context->row_of.size()))
             return fail(ErrorCode::invalid_argument,
                         "index " + std::to_string(i) + " is not in the last batch of " +
                             std::to_string(context->row_of.size()) + " tokens");
@@ -170,7 +176,7 @@ ridge_status ridge_embedding(ridge_context* context, int64_t i, float* out) {
 }
 
 void ridge_cancel(ridge_context* context) {
-    context->cancel.store(true);
+    if (context != nullptr) context->cancel.store(true);
 }
 
 }  // extern "C"

@@ -70,22 +70,27 @@ void ridge_model_free(ridge_model* model) {
 }
 
 int32_t ridge_model_vocabulary(const ridge_model* model) {
+    if (!present(model, no_model)) return -RIDGE_INVALID_ARGUMENT;
     return static_cast<int32_t>(model->model->program().vocab);
 }
 int32_t ridge_model_hidden(const ridge_model* model) {
+    if (!present(model, no_model)) return -RIDGE_INVALID_ARGUMENT;
     return static_cast<int32_t>(model->model->program().hidden);
 }
 int32_t ridge_model_context(const ridge_model* model) {
+    if (!present(model, no_model)) return -RIDGE_INVALID_ARGUMENT;
     return static_cast<int32_t>(model->model->program().context);
 }
 const char* ridge_model_architecture(const ridge_model* model) {
+    if (!present(model, no_model)) return nullptr;
     return model->model->architecture().c_str();
 }
 const char* ridge_model_kernels(const ridge_model* model) {
+    if (!present(model, no_model)) return nullptr;
     return model->model->kernels().set->name;
 }
 const char* ridge_model_text(const ridge_model* model, const char* key) {
-    if (key == nullptr) return nullptr;
+    if (!present(model, no_model) || !present(key, "the key is null")) return nullptr;
     for (const auto& [name, text] : model->texts)
         if (name == key) return text.c_str();
     return nullptr;
@@ -94,6 +99,7 @@ const char* ridge_model_text(const ridge_model* model, const char* key) {
 int64_t ridge_tokenize(const ridge_model* model, const char* text, size_t bytes,
                        int32_t add_special, int32_t parse_special, int32_t* ids, size_t capacity) {
     return guard_count([&]() -> Result<int64_t> {
+        RIDGE_TRY(needs(model, no_model));
         if ((text == nullptr && bytes != 0) || (ids == nullptr && capacity != 0))
             return fail(ErrorCode::invalid_argument, "ridge_tokenize needs a text and a place");
         const std::vector<int32_t> all = model->model->tokenizer().encode(
@@ -103,7 +109,8 @@ int64_t ridge_tokenize(const ridge_model* model, const char* text, size_t bytes,
 }
 
 const char* ridge_token_bytes(const ridge_model* model, int32_t token, size_t* bytes) {
-    const std::string_view text = model->model->tokenizer().bytes(token);
+    const std::string_view text =
+        present(model, no_model) ? model->model->tokenizer().bytes(token) : std::string_view();
     if (bytes != nullptr) *bytes = text.size();
     return text.empty() ? "" : text.data();
 }
@@ -111,6 +118,7 @@ const char* ridge_token_bytes(const ridge_model* model, int32_t token, size_t* b
 int64_t ridge_detokenize(const ridge_model* model, const int32_t* ids, size_t n, char* text,
                          size_t capacity) {
     return guard_count([&]() -> Result<int64_t> {
+        RIDGE_TRY(needs(model, no_model));
         if ((ids == nullptr && n != 0) || (text == nullptr && capacity != 0))
             return fail(ErrorCode::invalid_argument, "ridge_detokenize needs ids and a place");
         const std::string all = model->model->tokenizer().decode({ids, n});
@@ -119,12 +127,15 @@ int64_t ridge_detokenize(const ridge_model* model, const int32_t* ids, size_t n,
 }
 
 int32_t ridge_token_is_end(const ridge_model* model, int32_t token) {
+    if (!present(model, no_model)) return -RIDGE_INVALID_ARGUMENT;
     return model->model->tokenizer().is_end(token) ? 1 : 0;
 }
 int32_t ridge_token_bos(const ridge_model* model) {
+    if (!present(model, no_model)) return -RIDGE_INVALID_ARGUMENT;
     return model->model->tokenizer().bos();
 }
 int32_t ridge_token_eos(const ridge_model* model) {
+    if (!present(model, no_model)) return -RIDGE_INVALID_ARGUMENT;
     return model->model->tokenizer().eos();
 }
 

@@ -103,13 +103,13 @@ void ridge_sampler_free(ridge_sampler* sampler) {
 }
 
 void ridge_sampler_prompt(ridge_sampler* sampler, const int32_t* tokens, size_t n) {
-    if (tokens != nullptr) sampler->chooser.accept_prompt({tokens, n});
+    if (sampler != nullptr && tokens != nullptr) sampler->chooser.accept_prompt({tokens, n});
 }
 
 int32_t ridge_sample(ridge_sampler* sampler, const float* logits) {
     return static_cast<int32_t>(guard_count([&]() -> Result<int64_t> {
-        if (sampler == nullptr || logits == nullptr)
-            return fail(ErrorCode::invalid_argument, "ridge_sample needs a sampler and logits");
+        RIDGE_TRY(needs(sampler, no_sampler));
+        RIDGE_TRY(needs(logits, "the logits are null; ridge_logits has none for this index"));
         RIDGE_ASSIGN(const int32_t id, sampler->chooser.next({logits, sampler->vocabulary}));
         return int64_t{id < 0 ? RIDGE_SAMPLE_DONE : id};
     }));
@@ -118,6 +118,7 @@ int32_t ridge_sample(ridge_sampler* sampler, const float* logits) {
 ridge_status ridge_log_probabilities(const ridge_model* model, const float* logits, int32_t token,
                                      float* of_token, int32_t* best, float* of_best, size_t n) {
     return guard([&]() -> Status {
+        RIDGE_TRY(needs(model, no_model));
         const uint32_t vocabulary = model->model->program().vocab;
         if (logits == nullptr || token < 0 || static_cast<uint32_t>(token) >= vocabulary ||
             n > vocabulary || (n != 0 && (best == nullptr || of_best == nullptr)))

@@ -12,6 +12,7 @@
 #include "cli/chat_output.hpp"
 #include "cli/common.hpp"
 #include "cli/verbs.hpp"
+#include "cli/word_wrap.hpp"
 #include "runtime/profile.hpp"
 
 namespace ridge::cli {
@@ -21,7 +22,7 @@ struct ChatArgs {
     EngineArgs engine;
     SamplingArgs sampling;
     std::string system, template_file, load;
-    uint32_t n = 0;  // 0: until the context is full
+    int64_t n = 0;  // 0 or below: until the context is full
     bool stats = false;
 };
 
@@ -100,10 +101,12 @@ class Chat {
                                       "oldest turn{}",
                                       dropped, dropped == 1 ? "" : "s"));
         };
-        events.piece = [&](const std::string& text) { show(reasoning.push(text)); };
-        const size_t most = args_.n == 0 ? SIZE_MAX : args_.n;
+        WordWrap wrap(chat_columns(style_));
+        events.piece = [&](const std::string& text) { show(wrap.push(reasoning.push(text))); };
+        const size_t most = args_.n <= 0 ? SIZE_MAX : static_cast<size_t>(args_.n);
         const auto a = session_.ask(message, args_.sampling, most, events);
-        show(reasoning.finish());
+        show(wrap.push(reasoning.finish()));
+        show(wrap.finish());
         if (!a) {
             if (!style_.terminal) return complain(a.error());
             chat_note(style_, a.error().message);
@@ -178,7 +181,7 @@ class Chat {
             const auto end = std::from_chars(value.data(), last, number);
             const bool good = end.ec == std::errc() && end.ptr == last && !value.empty();
             SamplingArgs changed = args_.sampling;
-            uint32_t n = args_.n;
+            int64_t n = args_.n;
             bool known = true;
             if (name == "temp")
                 changed.options.temperature = static_cast<float>(number);
@@ -190,8 +193,8 @@ class Chat {
                 changed.options.top_k = static_cast<int32_t>(number);
             else if (name == "seed" && std::abs(number) < 9e15)
                 changed.seed = static_cast<int64_t>(number);
-            else if (name == "n" && number >= 0 && number < 4e9)
-                n = static_cast<uint32_t>(number);
+            else if (name == "n" && number >= -1 && number < 4e9)
+                n = static_cast<int64_t>(number);
             else
                 known = false;
             if (!known || !good) {
@@ -268,8 +271,8 @@ void add_chat(CLI::App& app, int& code) {
     v->add_option("--load", a->load, "go on with a conversation that /save wrote");
     v->add_option("--template", a->template_file,
                   "a file with a chat template (Jinja) instead of the model's");
-    v->add_option("-n,--tokens", a->n, "tokens of an answer at most; 0 = all that fit")
-        ->check(CLI::Range(0u, 1u << 24));
+    v->add_option("-n,--tokens", a->n, "tokens of an answer at most; 0 or -1 = all that fit")
+        ->check(CLI::Range(-1, 1 << 24));
     v->add_flag("--stats", a->stats, "tokens and speed of each answer, on standard error");
     a->sampling.seed = -1;  // as llama.cpp: another answer each time
     add_sampling_options(*v, a->sampling);

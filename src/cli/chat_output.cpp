@@ -8,18 +8,13 @@
 #include <cstdlib>
 
 #include "cli/common.hpp"
+#include "cli/word_wrap.hpp"
 
 namespace ridge::cli {
 namespace {
 
 constexpr std::string_view kDim = "\033[2m";
 constexpr std::string_view kPlain = "\033[0m";
-
-// Too few to wrap to count as unknown.
-size_t note_columns() {
-    const int columns = terminal_columns(STDOUT_FILENO);
-    return columns < 10 ? 80 : static_cast<size_t>(columns);
-}
 
 }  // namespace
 
@@ -33,32 +28,11 @@ ChatStyle chat_style() {
     return style;
 }
 
-std::string wrapped(std::string_view text, size_t columns) {
-    std::string out;
-    size_t column = 0;
-    for (size_t i = 0; i < text.size();) {
-        if (text[i] == '\n') {
-            out += '\n';
-            column = 0;
-            ++i;
-            continue;
-        }
-        size_t end = i;
-        while (end < text.size() && text[end] == ' ') ++end;
-        const size_t blanks = end - i;
-        while (end < text.size() && text[end] != ' ' && text[end] != '\n') ++end;
-        const size_t word = end - i - blanks;
-        if (column > 0 && column + blanks + word > columns) {
-            out += '\n';
-            out.append(text, i + blanks, word);
-            column = word;
-        } else {
-            out.append(text, i, end - i);
-            column += blanks + word;
-        }
-        i = end;
-    }
-    return out;
+size_t chat_columns(const ChatStyle& style) {
+    if (!style.terminal) return 0;
+    const int columns = terminal_columns(STDOUT_FILENO);
+    // too few to wrap to count as unknown; the last one would make the terminal wrap by itself
+    return columns < 10 ? 79 : static_cast<size_t>(columns) - 1;
 }
 
 void chat_note(const ChatStyle& style, std::string_view text) {
@@ -67,7 +41,9 @@ void chat_note(const ChatStyle& style, std::string_view text) {
         fmt::print(stderr, "ridge: {}\n", harmless(text));
         return;
     }
-    const std::string lines = wrapped(fmt::format("[{}]", harmless(text)), note_columns() - 1);
+    WordWrap wrap(chat_columns(style));
+    std::string lines = wrap.push(fmt::format("[{}]", harmless(text)));
+    lines += wrap.finish();
     fmt::print("{}{}{}\n", style.color ? kDim : "", lines, style.color ? kPlain : "");
     std::fflush(stdout);
 }

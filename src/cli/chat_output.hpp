@@ -13,8 +13,8 @@ struct ChatStyle {
 // From the standard streams, NO_COLOR (https://no-color.org) and TERM.
 ChatStyle chat_style();
 
-// Breaks text at blanks so that no line is longer than `columns`, where its words allow.
-std::string wrapped(std::string_view text, size_t columns);
+// Columns that a line of the chat may take (word_wrap.hpp); 0 where it is no terminal.
+size_t chat_columns(const ChatStyle& style);
 
 // A note of ridge's own: in brackets among the answers, or as "ridge: ..." on standard error.
 void chat_note(const ChatStyle& style, std::string_view text);

@@ -1,12 +1,10 @@
 #include "cli/chat_session.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
-#include "base/replace_file.hpp"
+#include "base/output_file.hpp"
 #include "cli/common.hpp"
 #include "text/utf8_stream.hpp"
 
@@ -195,17 +193,7 @@ Status ChatSession::save(const std::string& path) const {
     ordered_json file = {{"model", model_.file().path()}, {"messages", all}};
     const std::string text =
         file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    RIDGE_TRY(may_replace(path));
-    const std::string draft = path + ".part";
-    std::FILE* f = std::fopen(draft.c_str(), "wb");
-    bool written = f != nullptr && std::fwrite(text.data(), 1, text.size(), f) == text.size();
-    if (f != nullptr) written = std::fclose(f) == 0 && written;
-    if (!written || std::rename(draft.c_str(), path.c_str()) != 0) {
-        if (f != nullptr) unlink(draft.c_str());
-        return fail(ErrorCode::io,
-                    fmt::format("'{}' cannot be written; is its folder there, and yours?", path));
-    }
-    return {};
+    return write_file(path, text);
 }
 
 Status ChatSession::load(const std::string& path) {

@@ -39,10 +39,14 @@ int complain(const Error& error) {
     return complain(error.message);
 }
 
+void add_model_option(CLI::App& verb, std::string& model) {
+    verb.add_option("model,-m,--model", model,
+                    "GGUF file, or the name of one in the model folder (also -m FILE)")
+        ->required();
+}
+
 void add_engine_options(CLI::App& verb, EngineArgs& a, bool positional_model) {
-    if (positional_model)
-        verb.add_option("model", a.model, "GGUF file, or the name of one in the model folder")
-            ->required();
+    if (positional_model) add_model_option(verb, a.model);
     verb.add_option("-t,--threads", a.threads, "threads (default: from this machine's profile)")
         ->check(CLI::Range(0, 256));
     verb.add_option("--threads-prefill", a.threads_prefill, "threads for prompts (default: as -t)")

@@ -29,6 +29,8 @@ struct EngineArgs {
     uint32_t chunk = 512;
 };
 
+// MODEL in its place, or by -m as llama.cpp has it; required.
+void add_model_option(CLI::App& verb, std::string& model);
 // Adds the options to a verb; without `positional_model` MODEL is left to the caller.
 void add_engine_options(CLI::App& verb, EngineArgs& args, bool positional_model = true);
 

@@ -29,7 +29,7 @@ Result<Downloaded> download(const Download&) {
 #include <memory>
 #include <thread>
 
-#include "base/replace_file.hpp"
+#include "base/output_file.hpp"
 #include "format/gguf_types.hpp"
 #include "format/sha256.hpp"
 
@@ -314,9 +314,7 @@ Result<Downloaded> download(const Download& what) {
                     fmt::format("what {} gave is no GGUF file; it was thrown away",
                                 gguf::quoted(what.url)));
     }
-    if (std::rename((what.path + ".part").c_str(), what.path.c_str()) != 0)
-        return fail(ErrorCode::io,
-                    fmt::format("cannot write '{}': {}", what.path, std::strerror(errno)));
+    RIDGE_TRY(move_over(what.path + ".part", what.path));
     ::unlink((what.path + ".part.tag").c_str());
     return out;
 }

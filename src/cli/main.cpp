@@ -23,8 +23,10 @@ int run_verb(int argc, char** argv) {
     app.require_subcommand(1);
     app.set_version_flag("--version", "ridge " RIDGE_VERSION);
     app.failure_message([](const CLI::App*, const CLI::Error& e) {
-        return fmt::format("ridge: {}; 'ridge --help' and 'ridge VERB --help' list what there is\n",
-                           e.what());
+        const std::string_view what = e.what();
+        return fmt::format(
+            "ridge: {}; 'ridge --help' and 'ridge VERB --help' list what there is\n",
+            what == "--model is required" ? "give a model, in its place or by -m" : what);
     });
     int code = 0;
     ridge::cli::add_run(app, code);

@@ -37,10 +37,8 @@ std::vector<Verb> verbs_of(const CLI::App& app) {
             f.about = o->get_description();
             std::replace(f.about.begin(), f.about.end(), '\n', ' ');
             f.takes_value = o->get_items_expected_max() > 0;
-            if (f.names.empty())
-                verb.positionals.push_back(o->get_name());
-            else
-                verb.flags.push_back(f);
+            if (o->get_positional()) verb.positionals.push_back(o->get_name(true));
+            if (!f.names.empty()) verb.flags.push_back(f);
         }
         all.push_back(verb);
     }

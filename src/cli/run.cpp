@@ -22,7 +22,7 @@ namespace {
 struct RunArgs {
     EngineArgs engine;
     std::string prompt, prompt_file, system;
-    uint32_t n = 256;
+    int64_t n = 256;  // below 0: until the model ends or the context is full
     SamplingArgs sampling;
     std::vector<std::string> stop;
     bool chat = false, json = false, stats = false, ignore_eos = false;
@@ -106,7 +106,8 @@ Result<Answer> generate(Model& model, Context& context, const RunArgs& args,
         std::fwrite(text.data(), 1, text.size(), stdout);
         std::fflush(stdout);
     };
-    for (bool stopped = false; a.ids.size() < args.n && !stopped;) {
+    const size_t most = args.n < 0 ? SIZE_MAX : static_cast<size_t>(args.n);
+    for (bool stopped = false; a.ids.size() < most && !stopped;) {
         if (interrupted()) {
             a.finish = "interrupt";
             break;
@@ -121,7 +122,7 @@ Result<Answer> generate(Model& model, Context& context, const RunArgs& args,
             a.logprobs.push_back(log_probabilities(context.logits(0), id, args.sampling.logprobs));
         emit(stops.push(utf8.push(model.tokenizer().bytes(id)), stopped));
         if (stopped) a.finish = "stop";
-        if (stopped || a.ids.size() == args.n) break;
+        if (stopped || a.ids.size() == most) break;
         if (context.length(0) == context.context()) break;
         const Row row{0, id, true};
         RIDGE_TRY(context.pass({&row, 1}));
@@ -195,8 +196,9 @@ int run_board(const RunArgs& a) {
         return complain(
             "with --board, text is continued greedily: --chat, --stop, --temp and --stats "
             "are for this machine");
-    return run_on_board({a.board, a.engine.model, a.prompt, a.profile, a.calibration, a.set, a.n,
-                         a.json, a.ignore_eos});
+    if (a.n < 0) return complain("with --board, give -n the number of tokens; the board has no -1");
+    return run_on_board({a.board, a.engine.model, a.prompt, a.profile, a.calibration, a.set,
+                         static_cast<uint32_t>(a.n), a.json, a.ignore_eos});
 }
 
 int run(RunArgs& args) {
@@ -224,11 +226,16 @@ int run(RunArgs& args) {
     const auto ids = prompt_ids(m, args);
     if (!ids) return complain(ids.error());
     if (ids->empty()) return complain("the prompt is empty; give one with -p TEXT or -f FILE");
+    if (args.prompt.empty() && !args.chat)
+        fmt::print(stderr,
+                   "ridge: the prompt is empty (-p TEXT, -f FILE), so the text begins from the "
+                   "BOS token alone\n");
     if (ids->size() > (*context)->context())
         return complain(
             fmt::format("the prompt has {} tokens, the context {}; make it larger with "
                         "-c {}",
-                        ids->size(), (*context)->context(), ids->size() + args.n));
+                        ids->size(), (*context)->context(),
+                        ids->size() + static_cast<size_t>(args.n < 0 ? 256 : args.n)));
     catch_interrupts();
     auto answer = generate(m, **context, args, *ids);
     if (!answer) return complain(answer.error());
@@ -257,8 +264,9 @@ void add_run(CLI::App& app, int& code) {
     v->add_option("-p,--prompt", a->prompt, "the prompt");
     v->add_option("-f,--file", a->prompt_file,
                   "read the prompt from a file (- for standard input)");
-    v->add_option("-n,--tokens", a->n, "tokens to generate at most")
-        ->check(CLI::Range(0u, 1u << 24));
+    v->add_option("-n,--tokens", a->n,
+                  "tokens to generate at most; -1 = until the model ends or the context is full")
+        ->check(CLI::Range(-2, 1 << 24));  // -2 is llama.cpp's "until the context is full"
     v->add_flag("--chat", a->chat, "apply the model's chat format");
     v->add_option("--system", a->system, "system message (with --chat)");
     a->sampling.options.temperature = 0.0f;  // unlike llama.cpp: greedy unless asked

@@ -84,8 +84,10 @@ Result<std::shared_ptr<const Grammar>> grammar_of(const SamplingArgs& a) {
         } else {
             const size_t first = a.json_schema.find_first_not_of(" \t\r\n");
             const bool is_text = first != std::string::npos && a.json_schema[first] == '{';
-            RIDGE_ASSIGN(schema, text_or_file(a.json_schema, is_text || a.json_schema == "true",
-                                              "a JSON schema ({...})"));
+            RIDGE_ASSIGN(
+                schema, text_or_file(a.json_schema,
+                                     is_text || a.json_schema == "true" || a.json_schema == "false",
+                                     "a JSON schema ({...})"));
         }
         RIDGE_ASSIGN(text, json_schema_to_gbnf(schema));
     }

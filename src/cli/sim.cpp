@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/mapped_file.hpp"
+#include "base/output_file.hpp"
 #include "cli/boards.hpp"
 #include "cli/common.hpp"
 #include "cli/verbs.hpp"
@@ -35,14 +36,6 @@ int list_values(const sim::Board& board) {
 
 void print_byte(char c) {
     std::fputc(c, stdout);
-}
-
-Status write_file(const std::string& path, const std::string& text) {
-    std::FILE* const file = std::fopen(path.c_str(), "wb");
-    const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    const bool closed = file && std::fclose(file) == 0;
-    if (written && closed) return {};
-    return fail(ErrorCode::io, fmt::format("'{}' could not be written", path));
 }
 
 // Serves a debugger if one is asked for; true: the program is to go on by itself.

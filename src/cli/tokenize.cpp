@@ -81,9 +81,8 @@ int tokenize(TokenizeArgs& a) {
 void add_tokenize(CLI::App& app, int& code) {
     auto a = std::make_shared<TokenizeArgs>();
     CLI::App* v = app.add_subcommand("tokenize", "Text to token ids, or back");
-    v->add_option("model", a->model, "GGUF file, or the name of one in the model folder")
-        ->required();
-    v->add_option("-p,--prompt", a->text, "the text");
+    add_model_option(*v, a->model);
+    v->add_option("text,-p,--prompt", a->text, "the text (also -p TEXT)");
     v->add_option("-f,--file", a->file, "read the text from a file (- for standard input)");
     v->add_flag("--no-special", a->no_special,
                 "leave control tokens in the text as text, and add none");

@@ -1,20 +1,16 @@
 #include "format/gguf_writer.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "base/checked.hpp"
-#include "base/replace_file.hpp"
+#include "base/output_file.hpp"
 
 namespace ridge {
 
@@ -31,49 +27,6 @@ struct Chunk {
 uint64_t aligned(uint64_t n) {
     return (n + gguf::default_alignment - 1) / gguf::default_alignment * gguf::default_alignment;
 }
-
-Status write_all(int fd, const void* data, uint64_t bytes, uint64_t offset,
-                 const std::string& path) {
-    const auto* at = static_cast<const char*>(data);
-    while (bytes > 0) {
-        const ssize_t n = ::pwrite(fd, at, bytes, static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0)
-            return fail(ErrorCode::io,
-                        fmt::format("Cannot write '{}': {}.", path, std::strerror(errno)));
-        at += n;
-        offset += static_cast<uint64_t>(n);
-        bytes -= static_cast<uint64_t>(n);
-    }
-    return {};
-}
-
-// An output file under a temporary name: closed and removed unless committed.
-class Output {
-  public:
-    explicit Output(std::string path)
-        : path_(std::move(path)),
-          temporary_(path_ + ".part"),
-          fd_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
-    Output(const Output&) = delete;
-    Output& operator=(const Output&) = delete;
-    ~Output() {
-        if (fd_ >= 0) ::close(fd_);
-        if (fd_ >= 0 && !committed_) ::unlink(temporary_.c_str());
-    }
-    int fd() const { return fd_; }
-    Status commit() {
-        committed_ = std::rename(temporary_.c_str(), path_.c_str()) == 0;
-        if (committed_) return {};
-        return fail(ErrorCode::io,
-                    fmt::format("Cannot write '{}': {}.", path_, std::strerror(errno)));
-    }
-
-  private:
-    std::string path_, temporary_;
-    int fd_;
-    bool committed_ = false;
-};
 
 }  // namespace
 
@@ -178,13 +131,9 @@ std::string GgufWriter::header() const {
 }
 
 Status GgufWriter::write(const std::string& path, unsigned threads) const {
-    RIDGE_TRY(may_replace(path));
-    Output file(path);
-    if (file.fd() < 0)
-        return fail(ErrorCode::io,
-                    fmt::format("Cannot create '{}': {}.", path, std::strerror(errno)));
+    RIDGE_ASSIGN(OutputFile file, OutputFile::create(path));
     const std::string head = header();
-    RIDGE_TRY(write_all(file.fd(), head.data(), head.size(), 0, path));
+    RIDGE_TRY(file.write_at(head.data(), head.size(), 0));
 
     std::vector<Chunk> chunks;
     uint64_t offset = head.size(), largest = 0;
@@ -198,9 +147,7 @@ Status GgufWriter::write(const std::string& path, unsigned threads) const {
         }
         offset += aligned(tensors_[t].bytes);
     }
-    if (::ftruncate(file.fd(), static_cast<off_t>(offset)) != 0)  // also zeroes the padding
-        return fail(ErrorCode::io,
-                    fmt::format("Cannot write '{}': {}.", path, std::strerror(errno)));
+    RIDGE_TRY(file.resize(offset));  // also zeroes the padding
 
     std::atomic<size_t> next{0};
     std::mutex lock;
@@ -211,8 +158,8 @@ Status GgufWriter::write(const std::string& path, unsigned threads) const {
             const Tensor& tensor = tensors_[chunk.tensor];
             Status done = tensor.source(chunk.first, chunk.count, buffer);
             if (done)
-                done = write_all(file.fd(), buffer, chunk.count * (tensor.bytes / tensor.rows),
-                                 chunk.offset, path);
+                done =
+                    file.write_at(buffer, chunk.count * (tensor.bytes / tensor.rows), chunk.offset);
             if (!done) {
                 const std::lock_guard guard(lock);
                 if (result) result = std::move(done);

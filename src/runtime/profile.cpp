@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cpu.hpp"
+#include "base/output_file.hpp"
 
 namespace ridge {
 namespace {
@@ -162,22 +163,16 @@ Status ThreadProfile::save() {
     std::error_code error;
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
     if (error) return fail(ErrorCode::io, what + error.message());
-    const std::string temporary = path_ + "." + std::to_string(getpid()) + ".tmp";
-    {
-        std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-        out << file.dump(1, ' ', true, json::error_handler_t::replace) << '\n';
-        out.flush();
-        if (!out) {
-            std::filesystem::remove(temporary, error);
-            return fail(ErrorCode::io, what + "check that its folder is writable and not full");
-        }
-    }
-    std::filesystem::rename(temporary, path_, error);
-    if (error) {
-        std::error_code ignored;
-        std::filesystem::remove(temporary, ignored);
-        return fail(ErrorCode::io, what + error.message());
-    }
+    // several programs may write theirs at once
+    auto out = OutputFile::create(path_, OutputFile::Special::refuse,
+                                  "." + std::to_string(getpid()) + ".part");
+    Status done;
+    if (!out)
+        done = propagate(out);
+    else if (done = out->write(file.dump(1, ' ', true, json::error_handler_t::replace) + '\n');
+             done)
+        done = out->commit();
+    if (!done) return fail(ErrorCode::io, what + done.error().message);
     changed_ = false;
     return {};
 }

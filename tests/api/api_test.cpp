@@ -343,5 +343,97 @@ TEST_F(Api, LogProbabilitiesSumToOne) {
     EXPECT_NEAR(sum, 1.0, 1e-4);
 }
 
+// Every function of ridge.h with null for its handles: an error, never a crash.
+TEST_F(Api, NullHandlesAreErrors) {
+    constexpr int invalid = RIDGE_INVALID_ARGUMENT;
+    const auto says = [](const char* part) {
+        EXPECT_NE(std::string(ridge_error()).find(part), std::string::npos) << ridge_error();
+    };
+    int32_t id = 1;
+    float number = 0;
+    char byte = 0;
+    size_t bytes = 7;
+    const ridge_token token{0, -1, 1, 1};
+
+    EXPECT_EQ(ridge_model_open(nullptr, nullptr, nullptr), invalid);
+    EXPECT_EQ(ridge_model_open("x", nullptr, nullptr), invalid);
+    EXPECT_EQ(ridge_context_create(nullptr, nullptr, nullptr), invalid);
+    EXPECT_EQ(ridge_sampler_create(nullptr, nullptr, nullptr), invalid);
+    ridge_model_defaults(nullptr);
+    ridge_context_defaults(nullptr);
+    ridge_sampler_defaults(nullptr);
+    ridge_model_free(nullptr);
+    ridge_context_free(nullptr);
+    ridge_sampler_free(nullptr);
+
+    EXPECT_EQ(ridge_model_vocabulary(nullptr), -invalid);
+    says("the model is null");
+    EXPECT_EQ(ridge_model_hidden(nullptr), -invalid);
+    EXPECT_EQ(ridge_model_context(nullptr), -invalid);
+    EXPECT_EQ(ridge_model_architecture(nullptr), nullptr);
+    EXPECT_EQ(ridge_model_kernels(nullptr), nullptr);
+    EXPECT_EQ(ridge_model_text(nullptr, "general.name"), nullptr);
+    EXPECT_EQ(ridge_tokenize(nullptr, "x", 1, 1, 0, &id, 1), -invalid);
+    EXPECT_STREQ(ridge_token_bytes(nullptr, 1, &bytes), "");
+    EXPECT_EQ(bytes, 0u);
+    EXPECT_EQ(ridge_detokenize(nullptr, &id, 1, &byte, 1), -invalid);
+    EXPECT_EQ(ridge_token_is_end(nullptr, 1), -invalid);
+    EXPECT_EQ(ridge_token_bos(nullptr), -invalid);
+    EXPECT_EQ(ridge_token_eos(nullptr), -invalid);
+    EXPECT_EQ(ridge_log_probabilities(nullptr, &number, 0, &number, &id, &number, 1), invalid);
+
+    EXPECT_EQ(ridge_decode(nullptr, &token, 1), invalid);
+    says("the context is null");
+    EXPECT_EQ(ridge_prefill(nullptr, 0, &id, 1), invalid);
+    EXPECT_EQ(ridge_prompt(nullptr, 0, &id, 1), -invalid);
+    EXPECT_EQ(ridge_logits(nullptr, -1), nullptr);
+    EXPECT_EQ(ridge_embedding(nullptr, 0, &number), invalid);
+    ridge_cancel(nullptr);
+    EXPECT_EQ(ridge_sequence_length(nullptr, 0), -invalid);
+    EXPECT_EQ(ridge_sequence_tokens(nullptr, 0, &id, 1), -invalid);
+    EXPECT_EQ(ridge_sequence_trim(nullptr, 0, 0), -invalid);
+    EXPECT_EQ(ridge_sequence_copy(nullptr, 0, 1, 1), -invalid);
+    EXPECT_EQ(ridge_state_save(nullptr, 0, &byte, 1), -invalid);
+    EXPECT_EQ(ridge_state_load(nullptr, 0, &byte, 1), invalid);
+
+    ridge_sampler_prompt(nullptr, &id, 1);
+    EXPECT_EQ(ridge_sample(nullptr, &number), -invalid);
+    says("the sampler is null");
+}
+
+TEST_F(Api, NullTextsAndPlacesAreErrors) {
+    constexpr int invalid = RIDGE_INVALID_ARGUMENT;
+    const auto m = open(story_model, true);
+    const auto c = context(m.get());
+    const auto s = ridge_cpp::make_sampler(m.get());
+    int32_t id = 1;
+    float number = 0;
+    EXPECT_EQ(ridge_context_create(m.get(), nullptr, nullptr), invalid);
+    EXPECT_EQ(ridge_sampler_create(m.get(), nullptr, nullptr), invalid);
+    EXPECT_EQ(ridge_model_text(m.get(), nullptr), nullptr);
+    EXPECT_EQ(ridge_tokenize(m.get(), nullptr, 3, 1, 0, &id, 1), -invalid);
+    EXPECT_EQ(ridge_tokenize(m.get(), "abc", 3, 1, 0, nullptr, 1), -invalid);
+    EXPECT_GE(ridge_tokenize(m.get(), nullptr, 0, 1, 0, nullptr, 0), 0);
+    EXPECT_EQ(ridge_detokenize(m.get(), nullptr, 1, nullptr, 0), -invalid);
+    EXPECT_EQ(ridge_detokenize(m.get(), &id, 1, nullptr, 1), -invalid);
+    EXPECT_NE(ridge_token_bytes(m.get(), id, nullptr), nullptr);
+    EXPECT_EQ(ridge_decode(c.get(), nullptr, 1), invalid);
+    EXPECT_EQ(ridge_prefill(c.get(), 0, nullptr, 1), invalid);
+    EXPECT_EQ(ridge_prompt(c.get(), 0, nullptr, 1), -invalid);
+    EXPECT_EQ(ridge_prompt(c.get(), 0, &id, 0), -invalid);
+    ASSERT_EQ(ridge_prefill(c.get(), 0, &id, 1), RIDGE_OK);
+    EXPECT_EQ(ridge_embedding(c.get(), 0, nullptr), invalid);
+    EXPECT_EQ(ridge_sequence_tokens(c.get(), 0, nullptr, 5), 1);
+    EXPECT_GT(ridge_state_save(c.get(), 0, nullptr, 5), 0);
+    EXPECT_EQ(ridge_state_load(c.get(), 0, nullptr, 1), invalid);
+    ridge_sampler_prompt(s.get(), nullptr, 1);
+    EXPECT_EQ(ridge_sample(s.get(), nullptr), -invalid);
+    EXPECT_EQ(ridge_log_probabilities(m.get(), nullptr, 0, &number, nullptr, nullptr, 0), invalid);
+    const float* l = ridge_logits(c.get(), -1);
+    ASSERT_NE(l, nullptr);
+    EXPECT_EQ(ridge_log_probabilities(m.get(), l, 0, &number, nullptr, &number, 1), invalid);
+    EXPECT_EQ(ridge_log_probabilities(m.get(), l, 0, nullptr, nullptr, nullptr, 0), RIDGE_OK);
+}
+
 }  // namespace
 }  // namespace ridge

@@ -100,6 +100,12 @@ class ChatTerminal : public testing::Test {
               " --temp 0 -t 1 -n 16 --kernels ref --activations f32");
         wait_for_prompt(1);
     }
+    static std::vector<std::string> words_of(const std::string& text) {
+        std::istringstream in(text);
+        std::vector<std::string> words;
+        for (std::string word; in >> word;) words.push_back(word);
+        return words;
+    }
     nlohmann::json saved(const std::string& name) const {
         return nlohmann::json::parse(test::read_file(dir_.file(name)), nullptr, false);
     }
@@ -133,6 +139,7 @@ TEST_F(ChatTerminal, FiveTurns) {
     key("C-c");
     ASSERT_NO_FATAL_FAILURE(wait_for_text("[stopped]"));
     ASSERT_NO_FATAL_FAILURE(wait_for_prompt(asked + 1));
+    const std::string stopped = screen();
 
     ASSERT_NO_FATAL_FAILURE(turn("/set n 8"));
     EXPECT_THAT(screen(), HasSubstr("n 8,"));
@@ -165,6 +172,12 @@ TEST_F(ChatTerminal, FiveTurns) {
     EXPECT_EQ(four[0]["content"], "Be kind.");
     EXPECT_EQ(four[1]["content"], "Once upon a time");
     EXPECT_GT(four[2]["content"].get<std::string>().size(), 0u);
+    // The answer was broken between words: on the screen they are those of the text.
+    const size_t from = stopped.rfind("> Once upon a time\n") + 19;
+    std::string shown = stopped.substr(from, stopped.find("[stopped]", from) - from);
+    if (const size_t echo = shown.find("^C"); echo != std::string::npos) shown.erase(echo, 2);
+    EXPECT_THAT(shown, HasSubstr("\n")) << "it is longer than a line";
+    EXPECT_EQ(words_of(shown), words_of(four[2]["content"].get<std::string>()));
     EXPECT_EQ(four[3]["content"], "And then he said");
     EXPECT_EQ(four[5]["content"], "And then he was");
     EXPECT_EQ(four[7]["content"], "a dog\nand a cat");
