@@ -18,6 +18,7 @@ struct NamedTest {
 };
 std::span<const NamedFilter> text_filters();  // jinja_filters_text.cpp
 std::span<const NamedFilter> list_filters();  // jinja_filters_list.cpp
+std::span<const NamedFilter> sort_filters();  // jinja_filters_sort.cpp
 std::span<const NamedTest> all_tests();       // jinja_tests.cpp
 
 // str.replace; `most` < 0: all.
@@ -32,5 +33,8 @@ Result<int64_t> integer_or(Renderer& r, std::string_view what, const std::option
 // undefined without one.
 Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
                       const std::optional<Value>& standard);
+// The elements of `value`, each behind what its attribute is (or itself, without one).
+Result<std::vector<std::pair<Value, Value>>> keyed_by(Renderer& r, const Value& value,
+                                                      const std::optional<Value>& attribute);
 
 }  // namespace ridge::jinja

@@ -139,16 +139,27 @@ Result<Value> tojson(Renderer& r, const Value& value, Args& args) {
     return make_text(std::move(*text));
 }
 
-// What Python's int() and float() read: blanks around, underscores between digits.
+// What Python's int() and float() read: blanks around, underscores between digits, digits of any
+// script.
 std::string number_text(const std::string& s) {
     const Span span = stripped(s, true, true);
+    std::string plain;
+    for (size_t i = span.begin; i < span.end;) {
+        const text::CodePoint c = text::decode_utf8(s, i);
+        const int digit = decimal_value(c.value);
+        if (digit >= 0)
+            plain.push_back(static_cast<char>('0' + digit));
+        else
+            plain.append(s, i, c.length);
+        i += c.length;
+    }
     std::string out;
-    for (size_t i = span.begin; i < span.end; ++i) {
+    for (size_t i = 0; i < plain.size(); ++i) {
         const auto digit = [&](size_t k) {
-            return k < span.end && std::isdigit(static_cast<unsigned char>(s[k])) != 0;
+            return k < plain.size() && plain[k] >= '0' && plain[k] <= '9';
         };
-        if (s[i] == '_' && i > span.begin && digit(i - 1) && digit(i + 1)) continue;
-        out.push_back(s[i]);
+        if (plain[i] == '_' && i > 0 && digit(i - 1) && digit(i + 1)) continue;
+        out.push_back(plain[i]);
     }
     if (out.size() > 1 && out[0] == '+' && out[1] != '-') out.erase(0, 1);
     return out;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "text/jinja_filters.hpp"
-#include "text/jinja_render.hpp"
+#include "text/jinja_methods.hpp"
 #include "text/unicode.hpp"
 
 namespace ridge::jinja {
@@ -14,42 +14,6 @@ using std::string_view;
 
 bool is_one_of(string_view name, std::initializer_list<string_view> list) {
     return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-Result<const Text*> need_text(Renderer& r, string_view what, const Value& value) {
-    if (value.text() == nullptr)
-        return r.error(
-            fmt::format("'{}' takes a string, not a value of type {}", what, type_name(value)));
-    return value.text();
-}
-
-// Most methods of strings take no names.
-Status no_names(Renderer& r, string_view what, const Args& args) {
-    if (args.named.empty()) return {};
-    return r.error(fmt::format("'{}' has no argument '{}'", what, args.named[0].first));
-}
-
-// The part of `text` that optional second and third arguments choose, as byte offsets; nullopt
-// where it begins behind its end, so that not even an empty string is in it.
-Result<std::optional<Span>> window(Renderer& r, string_view what, const Text& text,
-                                   const Renderer::Bound& bound) {
-    std::optional<int64_t> part[2];
-    for (size_t i = 0; i < 2; ++i) {
-        if (!bound[i + 1] || bound[i + 1]->none()) continue;
-        part[i] = bound[i + 1]->integer();
-        if (!part[i])
-            return r.error(fmt::format("'{}' takes integers as its bounds, not a value of type {}",
-                                       what, type_name(*bound[i + 1])));
-    }
-    if (!part[0] && !part[1]) return std::optional(Span{0, text.size()});
-    r.budget().spend_bytes(text.size());
-    const auto size = static_cast<int64_t>(count_code_points(text.bytes()));
-    const auto place = [&](int64_t at) { return at < 0 ? std::max<int64_t>(0, at + size) : at; };
-    const int64_t begin = place(part[0].value_or(0));
-    const int64_t end = std::min(size, place(part[1].value_or(size)));
-    if (begin > end) return std::optional<Span>();
-    return std::optional(Span{byte_offset(text.bytes(), static_cast<size_t>(begin)),
-                              byte_offset(text.bytes(), static_cast<size_t>(end))});
 }
 
 Result<Value> strip(Renderer& r, const Text& text, const std::string& name, Args& args) {
@@ -94,14 +58,6 @@ std::vector<Value> split_space(const Text& text, int64_t most, bool from_right) 
         if (cuts < n) out.push_back(make_text(text.slice(words[cuts].begin, s.size())));
     }
     return out;
-}
-
-// From the right the search is naive: length times length in the worst case.
-Status afford_naive(Renderer& r, size_t text, size_t part) {
-    uint64_t work = 0;
-    if (__builtin_mul_overflow(uint64_t{text}, uint64_t{part}, &work)) work = UINT64_MAX;
-    r.budget().spend(work / 64);
-    return r.afford();
 }
 
 Result<Value> split(Renderer& r, const Text& text, const std::string& name, Args& args) {
@@ -196,54 +152,6 @@ Result<Value> partition(Renderer& r, const Text& text, const std::string& name, 
                   ListKind::tuple);
 }
 
-// startswith and endswith: a string or a tuple of strings.
-Result<Value> begins_or_ends(Renderer& r, const Text& text, const std::string& name, Args& args) {
-    RIDGE_TRY(no_names(r, name, args));
-    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"affix", "start", "end"}, 1));
-    std::vector<Value> affixes = {*bound[0]};
-    if (const List* list = bound[0]->list(); list != nullptr && list->kind == ListKind::tuple)
-        affixes = list->items;
-    RIDGE_ASSIGN(const std::optional<Span> part_of, window(r, name, text, bound));
-    const string_view s =
-        part_of ? string_view(text.bytes()).substr(part_of->begin, part_of->end - part_of->begin)
-                : string_view();
-    for (const Value& affix : affixes) {
-        RIDGE_ASSIGN(const Text* part, need_text(r, name, affix));
-        r.budget().spend_bytes(part->size());
-        if (!part_of) continue;
-        if (name == "startswith" ? s.starts_with(part->bytes()) : s.ends_with(part->bytes()))
-            return Value{true};
-    }
-    return Value{false};
-}
-
-Result<Value> find_in(Renderer& r, const Text& text, const std::string& name, Args& args) {
-    RIDGE_TRY(no_names(r, name, args));
-    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"sub", "start", "end"}, 1));
-    RIDGE_ASSIGN(const Text* part, need_text(r, name, *bound[0]));
-    RIDGE_ASSIGN(const std::optional<Span> part_of, window(r, name, text, bound));
-    const Span span = part_of.value_or(Span{0, 0});
-    const string_view s = string_view(text.bytes()).substr(0, span.end);
-    if (name == "count") {
-        if (!part_of) return Value{int64_t{0}};
-        if (part->empty())
-            return Value{static_cast<int64_t>(count_code_points(s.substr(span.begin))) + 1};
-        int64_t n = 0;
-        for (size_t at = find(s, part->bytes(), span.begin); at != string_view::npos;
-             at = find(s, part->bytes(), at + part->size()))
-            ++n;
-        return Value{n};
-    }
-    const bool last = name[0] == 'r';
-    if (last) RIDGE_TRY(afford_naive(r, text.size(), part->size()));
-    size_t at = last ? s.rfind(part->bytes()) : find(s, part->bytes(), span.begin);
-    if (!part_of || (at != string_view::npos && at < span.begin)) at = string_view::npos;
-    if (at != string_view::npos)
-        return Value{static_cast<int64_t>(count_code_points(s.substr(0, at)))};
-    if (name == "find" || name == "rfind") return Value{int64_t{-1}};
-    return r.error(fmt::format("'{}' finds nothing", name));
-}
-
 // {} and {0} and {name}, without conversions.
 Result<Value> format(Renderer& r, const Text& text, Args& args) {
     const string_view s = text.bytes();
@@ -292,33 +200,40 @@ Result<Value> all_are(const Text& text, const std::string& name) {
     const string_view s = text.bytes();
     for (size_t i = 0; i < s.size();) {
         const text::CodePoint c = text::decode_utf8(s, i);
-        const text::Category category = text::category(c.value);
-        const bool digit =
-            c.value < 0x80 ? c.value >= '0' && c.value <= '9' : category == text::Category::number;
-        const bool letter = category == text::Category::letter;
-        const bool holds = name == "isalpha"   ? letter
-                           : name == "isalnum" ? letter || digit
-                           : name == "isspace" ? is_python_space(c.value)
-                           : name == "isascii" ? c.value < 0x80
-                                               : digit;
+        const bool letter = text::category(c.value) == text::Category::letter;
+        const bool holds = name == "isalpha"     ? letter
+                           : name == "isalnum"   ? letter || is_numeric(c.value)
+                           : name == "isspace"   ? is_python_space(c.value)
+                           : name == "isascii"   ? c.value < 0x80
+                           : name == "isdecimal" ? decimal_value(c.value) >= 0
+                           : name == "isdigit"   ? is_digit(c.value)
+                                                 : is_numeric(c.value);
         if (!holds) return Value{false};
         i += c.length;
     }
     return Value{!s.empty() || name == "isascii"};
 }
 
-Result<Value> affix(Renderer& r, const Text& text, const std::string& name, Args& args) {
-    RIDGE_TRY(no_names(r, name, args));
-    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"affix"}, 1));
-    RIDGE_ASSIGN(const Text* part, need_text(r, name, *bound[0]));
-    const string_view s = text.bytes();
-    const size_t n = part->size();
-    if (name == "removeprefix")
-        return make_text(s.starts_with(part->bytes()) ? text.slice(n, s.size()) : text);
-    return make_text(s.ends_with(part->bytes()) ? text.slice(0, s.size() - n) : text);
+}  // namespace
+
+Status no_names(Renderer& r, string_view what, const Args& args) {
+    if (args.named.empty()) return {};
+    return r.error(fmt::format("'{}' has no argument '{}'", what, args.named[0].first));
 }
 
-}  // namespace
+Result<const Text*> need_text(Renderer& r, string_view what, const Value& value) {
+    if (value.text() == nullptr)
+        return r.error(
+            fmt::format("'{}' takes a string, not a value of type {}", what, type_name(value)));
+    return value.text();
+}
+
+Status afford_naive(Renderer& r, size_t text, size_t part) {
+    uint64_t work = 0;
+    if (__builtin_mul_overflow(uint64_t{text}, uint64_t{part}, &work)) work = UINT64_MAX;
+    r.budget().spend(work / 64);
+    return r.afford();
+}
 
 Result<Text> replace_text(Renderer& r, const Text& text, const Text& from, const Text& to,
                           int64_t most) {
@@ -372,12 +287,11 @@ Result<Value> call_text(Renderer& r, const Text& text, const std::string& name, 
     if (is_one_of(name, {"split", "rsplit"})) return split(r, text, name, args);
     if (name == "splitlines") return split_lines(r, text, args);
     if (is_one_of(name, {"partition", "rpartition"})) return partition(r, text, name, args);
-    if (is_one_of(name, {"startswith", "endswith"})) return begins_or_ends(r, text, name, args);
-    if (is_one_of(name, {"find", "rfind", "index", "rindex", "count"}))
-        return find_in(r, text, name, args);
+    if (is_one_of(name, {"startswith", "endswith", "find", "rfind", "index", "rindex", "count",
+                         "removeprefix", "removesuffix"}))
+        return call_search(r, text, name, args);
     if (name == "replace") return replace(r, text, args);
     if (name == "format") return format(r, text, args);
-    if (is_one_of(name, {"removeprefix", "removesuffix"})) return affix(r, text, name, args);
     if (name == "join") {
         RIDGE_TRY(no_names(r, name, args));
         RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"iterable"}, 1));

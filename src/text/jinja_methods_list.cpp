@@ -40,9 +40,20 @@ Result<Value> call_list(Renderer& r, const List& list, const std::string& name, 
     if (name == "copy" && args.positional.empty()) return r.list(list.items);
     if (name != "count" && name != "index")
         return r.error(fmt::format("'{}' would change a list, which templates may not", name));
-    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"value"}, 1));
+    if (!args.named.empty())
+        return r.error(fmt::format("'{}' has no argument '{}'", name, args.named[0].first));
+    RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"value", "start", "stop"}, 1));
+    const auto size = static_cast<int64_t>(list.items.size());
+    int64_t part[2] = {0, size};
+    for (size_t i = 0; i < 2; ++i) {
+        if (!bound[i + 1]) continue;
+        const auto given = bound[i + 1]->integer();
+        if (!given || name == "count" || list.kind == ListKind::range)
+            return r.error(fmt::format("'{}' does not take these bounds", name));
+        part[i] = *given < 0 ? std::max<int64_t>(0, *given + size) : std::min(*given, size);
+    }
     int64_t n = 0;
-    for (size_t i = 0; i < list.items.size(); ++i) {
+    for (auto i = static_cast<size_t>(part[0]); i < static_cast<size_t>(part[1]); ++i) {
         if (!equal(list.items[i], *bound[0], r.budget())) continue;
         if (name == "index") return Value{static_cast<int64_t>(i)};
         ++n;

@@ -285,6 +285,9 @@ Status Parser::signature(Macro& macro) {
         }
         Parameter parameter;
         RIDGE_ASSIGN(parameter.name, expect_name());
+        for (const Parameter& other : macro.parameters)
+            if (other.name == parameter.name)
+                return error_here(fmt::format("the parameter '{}' is there twice", parameter.name));
         declares(parameter.name);
         if (skip_op("=")) {
             RIDGE_ASSIGN(parameter.standard, expression());

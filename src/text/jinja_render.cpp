@@ -230,7 +230,8 @@ Result<Renderer::Flow> Renderer::exec_scoped(const Stmt& stmt) {
         for (const Parameter& p : stmt.macro->parameters) {
             scope_ = outer;  // values do not see each other
             RIDGE_ASSIGN(Value value, eval(*p.standard));
-            inner.variables.emplace_back(p.name, std::move(value));
+            scope_ = &inner;
+            set(p.name, std::move(value));
         }
         scope_ = &inner;
     }
@@ -266,12 +267,7 @@ Value Renderer::make_macro(const Macro& macro) {
 
 Status Renderer::exec_macro(const Stmt& stmt) {
     Value value = make_macro(*stmt.macro);
-    for (auto& [name, old] : scope_->variables) {
-        if (name != stmt.macro->name) continue;
-        old = std::move(value);
-        return {};
-    }
-    scope_->variables.emplace_back(stmt.macro->name, std::move(value));
+    set(stmt.macro->name, std::move(value));
     return {};
 }
 
@@ -286,15 +282,17 @@ Status Renderer::exec_call_block(const Stmt& stmt) {
     return print_text(value, "a call block");
 }
 
+// Sets a variable of the current scope.
+void Renderer::set(std::string_view name, Value value) {
+    for (auto& [key, old] : scope_->variables) {
+        if (key != name) continue;
+        old = std::move(value);
+        return;
+    }
+    scope_->variables.emplace_back(name, std::move(value));
+}
+
 Status Renderer::assign(const Target& target, Value value) {
-    const auto put = [&](std::string_view name, Value v) {
-        for (auto& [key, old] : scope_->variables) {
-            if (key != name) continue;
-            old = std::move(v);
-            return;
-        }
-        scope_->variables.emplace_back(name, std::move(v));
-    };
     if (!target.attribute.empty()) {
         const Value* holder = nullptr;
         for (Scope* s = scope_; s != nullptr && holder == nullptr; s = s->parent)
@@ -308,14 +306,14 @@ Status Renderer::assign(const Target& target, Value value) {
         return {};
     }
     if (!target.unpack) {
-        put(target.names[0], std::move(value));
+        set(target.names[0], std::move(value));
         return {};
     }
     RIDGE_ASSIGN(std::vector<Value> parts, elements(value));
     if (parts.size() != target.names.size())
         return error(fmt::format("{} values are to be unpacked into {} names", parts.size(),
                                  target.names.size()));
-    for (size_t i = 0; i < parts.size(); ++i) put(target.names[i], std::move(parts[i]));
+    for (size_t i = 0; i < parts.size(); ++i) set(target.names[i], std::move(parts[i]));
     return {};
 }
 

@@ -86,6 +86,7 @@ class Renderer {
     Status assign(const Target& target, Value value);
     Status print(const Value& value);
     Status print_text(const Value& value, std::string_view what);
+    void set(std::string_view name, Value value);
     void declare(const std::vector<std::string>& names);
     Value make_macro(const Macro& macro);
     Scope& push_scope(Scope* parent);

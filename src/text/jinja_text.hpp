@@ -47,6 +47,11 @@ size_t count_code_points(std::string_view s);
 size_t byte_offset(std::string_view s, size_t n);
 // What str.isspace() takes: Unicode's White_Space and the separators 1C to 1F.
 bool is_python_space(uint32_t code_point);
+// The value of what str.isdecimal() takes; -1 of all else. str.isdigit() and str.isnumeric() take
+// more (jinja_digits.cpp).
+int decimal_value(uint32_t code_point);
+bool is_digit(uint32_t code_point);
+bool is_numeric(uint32_t code_point);
 // First byte that is no white space, and the end of the last one; begin == end where there is none.
 struct Span {
     size_t begin;
