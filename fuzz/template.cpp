@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "template_peer.hpp"
 #include "template_writer.hpp"
@@ -126,46 +128,91 @@ struct Counts {
     }
 };
 
-// `ours`: the text, or the error.
-void compare(TemplatePeer& peer, std::string_view source, bool rendered, const std::string& ours) {
-    static Counts counts;
-    if (!peer.there()) return;
-    if (!rendered && is_refusal(ours)) {
-        ++counts.refused;
-        return;
+// Comparisons, some at a time. (What libFuzzer then says was the input is the last of them: the
+// report has the template.)
+class Comparer {
+  public:
+    explicit Comparer(const ridge::TemplateInput& input)
+        : peer_(RIDGE_TEMPLATE_PEER, as_json(input)) {}
+    ~Comparer() { flush(); }
+    Comparer(const Comparer&) = delete;
+    Comparer& operator=(const Comparer&) = delete;
+
+    // `ours`: the text, or the error.
+    void add(std::string_view source, bool rendered, const std::string& ours) {
+        if (!peer_.there()) return;
+        if (!rendered && is_refusal(ours)) {
+            ++counts_.refused;
+            return;
+        }
+        waiting_.push_back({std::string(source), rendered, ours});
+        if (waiting_.size() == 16) flush();
     }
-    const auto agrees = [&](const TemplatePeer::Answer& answer) {
-        return rendered ? answer.kind == 'T' && answer.text == ours : answer.kind == 'E';
+
+  private:
+    struct Case {
+        std::string source;
+        bool rendered;
+        std::string ours;
+        bool agrees(const TemplatePeer::Answer& answer) const {
+            return rendered ? answer.kind == 'T' && answer.text == ours : answer.kind == 'E';
+        }
     };
-    const TemplatePeer::Answer usual = peer.render('r', source);
-    if (usual.kind == 'N') {
-        ++counts.undecided;
-    } else if (agrees(usual)) {
-        ++(rendered ? counts.text : counts.failure);
-    } else if (const auto plain = peer.render('p', source); plain.kind == 'N' || agrees(plain)) {
-        ++counts.named;
-    } else {
-        report(source, (rendered ? "text: " : "") + ours,
-               (usual.kind == 'T' ? "text: " : "raises ") + usual.text);
+
+    std::vector<TemplatePeer::Answer> ask(char how, const std::vector<Case>& cases) {
+        std::vector<std::string_view> sources;
+        for (const Case& one : cases) sources.push_back(one.source);
+        return peer_.render(how, sources);
     }
-}
+
+    void flush() {
+        const std::vector<Case> cases = std::exchange(waiting_, {});
+        const auto usual = ask('r', cases);
+        std::vector<Case> open;
+        std::vector<std::string> theirs;
+        for (size_t i = 0; i < cases.size(); ++i) {
+            if (usual[i].kind == 'N') {
+                ++counts_.undecided;
+            } else if (cases[i].agrees(usual[i])) {
+                ++(cases[i].rendered ? counts_.text : counts_.failure);
+            } else {
+                open.push_back(cases[i]);
+                theirs.push_back((usual[i].kind == 'T' ? "text: " : "raises ") + usual[i].text);
+            }
+        }
+        const auto plain = ask('p', open);
+        for (size_t i = 0; i < open.size(); ++i) {
+            if (plain[i].kind == 'N')
+                ++counts_.undecided;
+            else if (open[i].agrees(plain[i]))
+                ++counts_.named;
+            else
+                report(open[i].source, (open[i].rendered ? "text: " : "") + open[i].ours,
+                       theirs[i]);
+        }
+    }
+
+    TemplatePeer peer_;
+    Counts counts_;
+    std::vector<Case> waiting_;
+};
 
 void check(std::string_view source) {
     static const ridge::TemplateInput input = conversation();
-    static TemplatePeer peer(RIDGE_TEMPLATE_PEER, as_json(input));
+    static Comparer comparer(input);
     const auto parsed = ridge::ChatTemplate::parse(source);
     if (!parsed) {
         if (!has(parsed.error().message, "line ")) std::abort();
-        compare(peer, source, false, parsed.error().message);
+        comparer.add(source, false, parsed.error().message);
         return;
     }
     const auto segments = parsed->render(input);
     if (!segments) {
         if (!has(segments.error().message, "line ")) std::abort();
-        compare(peer, source, false, segments.error().message);
+        comparer.add(source, false, segments.error().message);
         return;
     }
-    compare(peer, source, true, ridge::text_of(*segments));
+    comparer.add(source, true, ridge::text_of(*segments));
     // Unless the template can spell the mark: as it is, or by an escape.
     if (has(source, kMark) || has(source, "\\")) return;
     for (const auto& segment : *segments)

@@ -1,4 +1,4 @@
-// Python's jinja2 as a child process (template_peer.py): asked for one template at a time.
+// Python's jinja2 as a child process (template_peer.py).
 #pragma once
 
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace ridge::fuzz {
 
@@ -46,13 +47,30 @@ class TemplatePeer {
 
     bool there() const { return !python_.empty(); }
 
-    // `how`: 'r' or 'p', see template_peer.py. A child that dies or hangs is replaced.
-    Answer render(char how, std::string_view source) {
-        if (child_ <= 0 && !start()) return {'N', "jinja2 cannot be started again"};
-        Answer answer;
-        if (send(how, source) && receive(answer)) return answer;
-        stop();
-        return {'N', "jinja2 died or was stuck"};
+    // Renders them all, `how` being 'r' or 'p' (template_peer.py): many in one message, as waiting
+    // for each other is most of the cost. A child that dies or hangs is replaced.
+    std::vector<Answer> render(char how, const std::vector<std::string_view>& sources) {
+        std::vector<Answer> answers(sources.size());
+        if (sources.empty() || (child_ <= 0 && !start())) return answers;
+        std::string message;
+        for (const std::string_view source : sources) {
+            message += length_of(source.size() + 1);
+            message += how;
+            message += source;
+        }
+        std::string bytes;
+        if (!send(message) || !receive(bytes)) {
+            stop();
+            return answers;
+        }
+        std::string_view rest = bytes;
+        for (Answer& answer : answers) {
+            if (rest.size() < 5) std::abort();  // it answers all or dies
+            const size_t n = length_at(rest);
+            answer = {rest[4], std::string(rest.substr(5, n - 1))};
+            rest.remove_prefix(4 + n);
+        }
+        return answers;
     }
 
   private:
@@ -77,12 +95,10 @@ class TemplatePeer {
         to_ = to[1];
         from_ = from[0];
         if (failed != 0) child_ = 0;
-        Answer hello;
-        if (failed == 0 && send('\0', conversation_, false) && receive(hello) &&
-            hello.kind == 'R') {
+        std::string version;
+        if (failed == 0 && send(conversation_) && receive(version)) {
             if (!announced_)
-                std::fprintf(stderr, "fuzz_template: compares with jinja2 %s\n",
-                             hello.text.c_str());
+                std::fprintf(stderr, "fuzz_template: compares with jinja2 %s\n", version.c_str());
             announced_ = true;
             return true;
         }
@@ -109,10 +125,14 @@ class TemplatePeer {
         return out;
     }
 
-    bool send(char how, std::string_view message, bool with_kind = true) {
-        std::string bytes = length_of(message.size() + (with_kind ? 1 : 0));
-        if (with_kind) bytes.push_back(how);
-        bytes += message;
+    static size_t length_at(std::string_view bytes) {
+        size_t n = 0;
+        for (size_t i = 4; i-- > 0;) n = n << 8 | static_cast<unsigned char>(bytes[i]);
+        return n;
+    }
+
+    bool send(std::string_view message) {
+        const std::string bytes = length_of(message.size()) + std::string(message);
         for (size_t done = 0; done < bytes.size();) {
             const ssize_t n = write(to_, bytes.data() + done, bytes.size() - done);
             if (n < 0 && errno == EINTR) continue;
@@ -125,7 +145,7 @@ class TemplatePeer {
     bool read_all(char* out, size_t size) {
         for (size_t done = 0; done < size;) {
             pollfd ready = {from_, POLLIN, 0};
-            const int some = poll(&ready, 1, 15000);
+            const int some = poll(&ready, 1, 120000);
             if (some < 0 && errno == EINTR) continue;
             if (some <= 0) return false;
             const ssize_t n = read(from_, out + done, size - done);
@@ -136,16 +156,11 @@ class TemplatePeer {
         return true;
     }
 
-    bool receive(Answer& answer) {
-        unsigned char length[4];
-        if (!read_all(reinterpret_cast<char*>(length), 4)) return false;
-        const size_t n =
-            length[0] | size_t{length[1]} << 8 | size_t{length[2]} << 16 | size_t{length[3]} << 24;
-        if (n == 0) return false;
-        std::string bytes(n, '\0');
-        if (!read_all(bytes.data(), n)) return false;
-        answer = {bytes[0], bytes.substr(1)};
-        return true;
+    bool receive(std::string& message) {
+        char length[4];
+        if (!read_all(length, 4)) return false;
+        message.assign(length_at({length, 4}), '\0');
+        return read_all(message.data(), message.size());
     }
 
     std::string script_, conversation_, python_;

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 """Renders chat templates by Python's jinja2 for fuzz/template.cpp, set up as transformers sets it up.
 
-The first message is the conversation, as tests/text/template_oracles.py takes it; then come
-templates, one answer each. A message is its length in four little-endian bytes and the bytes; the
+A message is its length in four little-endian bytes and the bytes. The first one is the conversation,
+as tests/text/template_oracles.py takes it, and is answered with the version of jinja2. Each one that
+follows holds templates, and its answer as many answers: again each its length and its bytes. The
 first byte of an answer says what the rest is:
 
-  R  ready; the version of jinja2
   T  the text
   E  what jinja2 raised
-  N  no verdict, and why: out of time or memory, or a limit of Python's own
+  N  no verdict, and why: out of time or memory, or a limit or fault of Python's own
 
-The first byte of a template's message says how to render it: 'r' as transformers does, 'p' without
-two things of jinja2 that ridge has not: constant folding, which calls filters and operators by
+The first byte of a template says how to render it: 'r' as transformers does, 'p' without two things of jinja2 that ridge has not: constant folding, which calls filters and operators by
 other rules than the compiled template does ({{ 5[1:2] }} prints nothing, {{ (5, 6)[x:2] }} with an
 undefined x fails), and Markup, the strings of |safe that escape what they are joined to."""
 import json
@@ -23,7 +22,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/text"))
 
-SECONDS = 2
+SECONDS = 0.5  # of the processor's time
 LARGEST = 1 << 20  # of a product or a power: characters, elements, bits
 PYTHONS_LIMITS = ("too many statically nested blocks", "too many nested parentheses",
                   "parser stack overflow", "maximum recursion depth", "too complex", "too many levels of indentation",
@@ -116,11 +115,11 @@ def as_newer(environment):
 
 def answer(environment, variables, source):
     try:
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             text = environment.from_string(source).render(variables)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         return b"T" + text.encode()
     except (TooLong, MemoryError, RecursionError, UnicodeEncodeError) as error:
         return b"N" + type(error).__name__.encode()
@@ -134,7 +133,7 @@ def answer(environment, variables, source):
 def main():
     os.environ["TZ"] = "UTC"
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-    signal.signal(signal.SIGALRM, out_of_time)
+    signal.signal(signal.SIGPROF, out_of_time)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the harness ends this by closing the pipe
     read, write = sys.stdin.buffer, sys.stdout.buffer
 
@@ -144,20 +143,27 @@ def main():
             sys.exit(0)
         return read.read(int.from_bytes(length, "little"))
 
+    def framed(message):
+        return len(message).to_bytes(4, "little") + message
+
     def send(message):
-        write.write(len(message).to_bytes(4, "little") + message)
+        write.write(framed(message))
         write.flush()
 
     version, renderers = environments()
     conversation = receive()
     import template_oracles
     template_oracles.variables_of(json.loads(conversation))
-    send(b"R" + version.encode())
+    send(version.encode())
     while True:
-        message = receive()
-        # Anew each time: a filter that fails may have changed a list (indent does).
-        variables = template_oracles.variables_of(json.loads(conversation))
-        send(answer(renderers[message[0]], variables, message[1:].decode()))
+        message, answers = receive(), b""
+        while message:
+            end = 4 + int.from_bytes(message[:4], "little")
+            # Anew each time: a filter that fails may have changed a list (indent does).
+            variables = template_oracles.variables_of(json.loads(conversation))
+            answers += framed(answer(renderers[message[4]], variables, message[5:end].decode()))
+            message = message[end:]
+        send(answers)
 
 
 main()
