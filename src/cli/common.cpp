@@ -167,17 +167,17 @@ Result<std::string> read_text(const std::string& path) {
     if (!standard && !opened)
         return fail(ErrorCode::not_found, "the file '" + path + "' cannot be read; check its name");
     std::FILE* f = standard ? stdin : opened.get();
-    constexpr size_t most = size_t{256} << 20;  // /dev/zero never ends
+    constexpr size_t most = size_t{128} << 20;  // /dev/zero never ends
     std::string text;
     char buffer[65536];
     while (std::feof(f) == 0) {
         const size_t n = std::fread(buffer, 1, sizeof buffer, f);
-        text.append(buffer, n);
         if (std::ferror(f) != 0)
             return fail(ErrorCode::io, "reading '" + path + "' failed; is it a regular file?");
-        if (text.size() > most)
+        if (n > most - text.size())
             return fail(ErrorCode::unsupported,
-                        "'" + path + "' has more than 256 MiB; give a shorter text");
+                        "'" + path + "' has more than 128 MiB; give a shorter text");
+        text.append(buffer, n);
     }
     return text;
 }

@@ -159,7 +159,7 @@ TEST(SamplingCli, WhatIsWrongIsNamed) {
     expect_complaint({"--seed", "-2"}, {"seed"});
     expect_complaint({"--mirostat", "1"}, {"mirostat"});
     expect_complaint({"--repeat-penalty", "0"}, {"repeat-penalty"});
-    expect_complaint({"--grammar-file", "/dev/zero"}, {"/dev/zero", "256 MiB"});
+    expect_complaint({"--grammar-file", "/dev/zero"}, {"/dev/zero", "128 MiB"});
 }
 
 // As in --grammar "$(cat FILE)" where there is no FILE: the answer must not come without a mask.
