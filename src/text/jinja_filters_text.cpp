@@ -122,7 +122,8 @@ Result<Value> tojson(Renderer& r, const Value& value, Args& args) {
     JsonStyle style;
     style.ascii = bound[0] && truthy(*bound[0]);
     style.sort_keys = bound[3] && truthy(*bound[3]);
-    if (bound[1] && !bound[1]->none()) {
+    // Python's json does not look at the indentation of a string.
+    if (bound[1] && !bound[1]->none() && value.text() == nullptr) {
         RIDGE_ASSIGN(style.indent, indentation(r, *bound[1]));
         style.item_separator = std::string(1, ',');
     }

@@ -24,6 +24,8 @@ Result<bool> Renderer::contains(const Value& container, const Value& item) {
         return dict_value->find(item) != nullptr;
     }
     if (container.undefined()) return false;
+    if (container.get<LoopPtr>() != nullptr)
+        return error("looking for something in 'loop' itself is not supported");
     if (container.list() == nullptr)
         return error(fmt::format("a value of type {} contains nothing", type_name(container)));
     RIDGE_ASSIGN(const NextItem next, walk(container));

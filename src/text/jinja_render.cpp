@@ -215,6 +215,13 @@ Result<std::optional<Value>> Renderer::next_kept(const Stmt& stmt, Scope* outer,
         push_scope(outer);
         RIDGE_TRY(assign(stmt.target, *item));
         RIDGE_ASSIGN(const Value condition, eval(*stmt.exprs[1]));
+        if (stmt.target.unpack) {  // what jinja2 hands on is a tuple of the names' values
+            std::vector<Value> parts;
+            for (const std::string& name : stmt.target.names)
+                for (const auto& [key, value] : scope_->variables)
+                    if (key == name) parts.push_back(value);
+            RIDGE_ASSIGN(item, list(std::move(parts), ListKind::tuple));
+        }
         pop_scope();
         scope_ = before;
         if (truthy(condition)) return item;

@@ -120,6 +120,15 @@ TEST(Template, HostileTemplatesAreStopped) {
          "{{ ('a' * 999999).rfind('b' ~ 'a' * 99999) }}"},
         {"maps in maps", "{{ 'a'|map(" + repeated("'map', ", 100000) + "'upper') }}"},
         {"power", "{{ 9 ** 9 ** 9 }}"},
+        {"filters of filters",
+         "{% set n = namespace(g='ab') %}{% for x in range(99999) %}"
+         "{% set n.g = n.g|map('string') %}{% endfor %}{{ n.g|list }}"},
+        {"a loop that looks ahead of itself",
+         "{% set n = namespace() %}{% for x in 'abc' if n.l is undefined or n.l.last %}"
+         "{% set n.l = loop %}{{ loop.last }}{% endfor %}"},
+        {"a loop that was left",
+         "{% set n = namespace() %}{% for x in 'abc'|map('upper') %}{% set n.l = loop %}"
+         "{% break %}{% endfor %}{{ n.l.length }}"},
         {"a namespace in itself",
          "{% set n = namespace() %}{% set n.n = [n] %}{{ n.n }}{{ n.x.y }}"},
         {"a loop that keeps itself", "{% for x in 'ab' %}{{ loop.changed(loop) }}{% endfor %}"},
@@ -135,6 +144,32 @@ TEST(Template, HostileTemplatesAreStopped) {
         EXPECT_THAT(text.substr(0, 300), HasSubstr("error: chat template, line ")) << name;
         EXPECT_LT(text.size(), 400u) << name;
     }
+}
+
+// What jinja2's filters give is walked once, computed as it is walked, and true even where nothing
+// is in it; what cannot be done with it is an error that says how.
+TEST(Template, FiltersGiveWhatIsWalkedOnce) {
+    EXPECT_EQ(render("{{ 'some' if messages | selectattr('tools') }}"), "some");
+    EXPECT_EQ(render("{{ 'some' if messages | selectattr('tools') | list }}"), "");
+    EXPECT_EQ(render("{% set roles = messages | map(attribute='role') %}"
+                     "{{ roles | first }}{{ roles | list }}"),
+              "user[]");
+    EXPECT_EQ(render("{% set broken = 'ab' | map('abs') %}{{ broken is defined }}"), "True");
+    EXPECT_THAT(render("{% set broken = 'ab' | map('abs') %}{{ broken | list }}"),
+                HasSubstr("'abs' takes a number"));
+    EXPECT_THAT(render("{{ messages | map(attribute='role') }}"),
+                AllOf(HasSubstr("generator"), HasSubstr("'list'")));
+    EXPECT_THAT(render("{{ messages | select | length }}"), HasSubstr("has no length"));
+}
+
+// A name that a scope assigns to later is its own from the beginning, for inner scopes too.
+TEST(Template, NamesThatAreSetLater) {
+    EXPECT_EQ(render("{{ x }}{% for i in 'ab' %}[{{ x }}]{% endfor %}", hello, {{"x", 7}}),
+              "7[7][7]");
+    EXPECT_EQ(
+        render("{% for i in 'ab' %}[{{ x }}]{% endfor %}{% set x = 1 %}{{ x }}", hello, {{"x", 7}}),
+        "[][]1");
+    EXPECT_EQ(render("{% if false %}{% set x = 1 %}{% endif %}{{ x }}", hello, {{"x", 7}}), "7");
 }
 
 TEST(Template, MessagesMayBeLong) {
