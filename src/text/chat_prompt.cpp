@@ -9,23 +9,30 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// A member that is text; null where there is none, or something else.
+const std::string* text_of(const ordered_json& message, const char* name) {
+    if (!message.is_object()) return nullptr;
+    const auto it = message.find(name);
+    return it == message.end() ? nullptr : it->get_ptr<const std::string*>();
+}
+
 // The roles and texts that ridge's own formats write.
 Result<std::vector<ChatMessage>> plain_messages(const ordered_json& messages) {
     std::vector<ChatMessage> out;
     for (const ordered_json& message : messages) {
-        const std::string role = message.is_object() ? message.value("role", "") : "";
-        const bool text =
-            message.is_object() && message.contains("content") && message["content"].is_string();
-        if (!text || (role != "system" && role != "user" && role != "assistant"))
+        const std::string* const role = text_of(message, "role");
+        const std::string* const content = text_of(message, "content");
+        if (role == nullptr || content == nullptr ||
+            (*role != "system" && *role != "user" && *role != "assistant"))
             return fail(
                 ErrorCode::unsupported,
                 fmt::format("message {} has a role or content that ridge's own chat formats "
                             "do not write; they take texts of system, user and assistant",
                             out.size()));
-        const ChatRole as = role == "system" ? ChatRole::system
-                            : role == "user" ? ChatRole::user
-                                             : ChatRole::assistant;
-        out.push_back({as, message["content"].get<std::string>()});
+        const ChatRole as = *role == "system" ? ChatRole::system
+                            : *role == "user" ? ChatRole::user
+                                              : ChatRole::assistant;
+        out.push_back({as, *content});
     }
     return out;
 }
@@ -33,13 +40,14 @@ Result<std::vector<ChatMessage>> plain_messages(const ordered_json& messages) {
 // The system message's text in front of the first user message; false where there is no such pair.
 bool merge_system(ordered_json& messages) {
     if (!messages.is_array() || messages.size() < 2) return false;
-    const auto text_of_role = [](const ordered_json& m, const char* role) {
-        return m.is_object() && m.value("role", "") == role && m.contains("content") &&
-               m["content"].is_string();
+    const auto text_by = [](const ordered_json& m, std::string_view role) {
+        const std::string* const is = text_of(m, "role");
+        return is != nullptr && *is == role ? text_of(m, "content") : nullptr;
     };
-    if (!text_of_role(messages[0], "system") || !text_of_role(messages[1], "user")) return false;
-    messages[1]["content"] = messages[0]["content"].get<std::string>() + "\n\n" +
-                             messages[1]["content"].get<std::string>();
+    const std::string* const system = text_by(messages[0], "system");
+    const std::string* const user = text_by(messages[1], "user");
+    if (system == nullptr || user == nullptr) return false;
+    messages[1]["content"] = *system + "\n\n" + *user;
     messages.erase(messages.begin());
     return true;
 }
