@@ -27,6 +27,7 @@ GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar,
     if (grammar_->rules()[grammar_->root()].nullable) accepting_ = true;
     close();
     current_ = start_ = intern_config(accepting_);
+    too_large_ = overflow_;
 }
 
 void GrammarMatcher::begin_tables() {
@@ -369,6 +370,7 @@ bool GrammarMatcher::walk(std::vector<uint64_t>& bits) {
 }
 
 Result<std::span<const uint64_t>> GrammarMatcher::mask() {
+    if (too_large_) return propagate(overflow());
     if (bytes_used() > kMaxBytes / 2) rebuild();
     if (configs_[current_].mask == kUnknown) {
         size_t bits = trie_->size();
@@ -397,6 +399,7 @@ Result<std::span<const uint64_t>> GrammarMatcher::mask() {
 }
 
 Status GrammarMatcher::accept_text(std::string_view bytes) {
+    if (too_large_) return overflow();
     if (closed_) return fail(ErrorCode::invalid_argument, "the answer has ended already");
     if (bytes_used() > kMaxBytes / 2) rebuild();
     for (int attempt = 0;; ++attempt) {

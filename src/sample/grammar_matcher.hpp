@@ -104,6 +104,7 @@ class GrammarMatcher {
     std::vector<Run> runs_;
     uint32_t current_ = 0, start_ = 0;
     bool closed_ = false, overflow_ = false;
+    bool too_large_ = false;  // the beginning itself passes a limit: nothing can be followed
 
     // Scratch of compute().
     std::vector<Item> todo_, found_;

@@ -204,6 +204,8 @@ TEST(SchemaRefusals, WhatIsMergedHoldsBothParts) {
          {"2.5", "3"},
          {"2", "2.0", "3.5"}},
         {R"({"type":"integer","minimum":2.5,"maximum":4.5})", {"3", "4"}, {"2", "5"}},
+        {R"({"type":"integer","minimum":3.0,"maximum":4.0})", {"3", "4"}, {"2", "5"}},
+        {R"({"type":"number","minimum":3.0,"maximum":4.0})", {"3.5", "4"}, {"2.5", "4.5"}},
         {R"({"type":"integer","minimum":2,"exclusiveMinimum":2})", {"3"}, {"2"}},
         {R"({"type":"integer","minimum":3,"exclusiveMinimum":1})", {"3"}, {"2"}},
         {R"({"type":"integer","maximum":3,"exclusiveMaximum":9})", {"3"}, {"4"}},
