@@ -62,7 +62,7 @@ TEST_F(ConvertSettings, RopeScalingOfEachKind) {
     with({{"rope_type", "yarn"}, {"factor", -2.0}});
     refused(ErrorCode::bad_file, "no factor");
     with({{"rope_type", "longrope"}});  // phi3's alone
-    refused(ErrorCode::unsupported, "\"longrope\" of llama");
+    refused(ErrorCode::unsupported, "'longrope' of llama");
     for (const json& theta : {json(0.5), json(1e13), json(1.0)}) {
         with({{"rope_type", "default"}, {"rope_theta", theta}});
         refused(ErrorCode::bad_file, "out of range");
@@ -159,7 +159,7 @@ TEST_F(ConvertSettings, WindowsOfGemma) {
     with("gemma2", [](json& c) { c["final_logit_softcapping"] = nullptr; });
     EXPECT_FALSE(converted().has("gemma2.final_logit_softcapping"));
     with("gemma2", [](json& c) { c["hidden_activation"] = "gelu"; });
-    refused(ErrorCode::unsupported, "\"gelu\"");
+    refused(ErrorCode::unsupported, "'gelu'");
     with("gemma3", [](json& c) { c["rope_parameters"] = {{"rope_type", "default"}}; });
     const GgufFile file = converted();
     EXPECT_EQ(file.get_float("gemma3.rope.freq_base"), 1e6);
