@@ -94,8 +94,6 @@ TEST(GrammarLimits, TreesThatGrowTooLarge) {
     const auto states = fmt::format("more than {} states", Grammar::kMaxStates);
     EXPECT_NE(refusal("root ::= [a-z]{1000000}{1000000}").find("states"), std::string::npos);
     EXPECT_NE(refusal("root ::= \"ab\" {1000000}").find(states), std::string::npos);
-    EXPECT_NE(refusal("root ::= ([a-z] \"-\" [0-9] \"x\"){600000} [0-9]{600000}").find(states),
-              std::string::npos);
     EXPECT_NE(refusal("root ::= \"a\"{2,").find("expected"), std::string::npos);
     EXPECT_NE(refusal("root ::= \"a\"{2,x}").find("expected a number"), std::string::npos);
     EXPECT_NE(refusal("root ::= \"a\"{2;}").find("expected , or }"), std::string::npos);
