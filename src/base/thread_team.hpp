@@ -20,8 +20,8 @@
 // a fifth, sleeping at once costs a fifth on the quiet machine.
 //
 // Threads are not pinned: on a shared machine the scheduler may move one away from a busy core.
-// Work should be claimed in tiles (TileCounter) instead of being split in fixed shares, so that
-// a thread that lost its core only delays the tile that it holds.
+// Work should be claimed in tiles (runtime/core) instead of being split in fixed shares, so that a
+// thread that lost its core only delays the tile that it holds.
 //
 // Memory order: everything written before a barrier by any thread is visible after it to all, and
 // likewise from the caller into run() and back out of it.
@@ -102,28 +102,6 @@ class ThreadTeam {
     uint32_t run_barriers_ = 0;  // of the last run
     uint64_t run_parks_ = 0;     // and the sleeps of its threads in them
     Crowding crowding_;
-};
-
-// Hands out tile numbers 0, 1, 2, ... to the threads of a team, on a cache line of its own.
-// A thread stops at the first number that is not below its step's tile count; each thread may
-// overshoot by one. The numbers start again when the counter is reset, which must happen while no
-// thread can claim: by the last thread at the barrier that ends the step,
-//
-//     team.barrier(thread, TileCounter::reset, &counter);
-//
-// or with two counters used in turn, the idle one being reset there. Claims order no memory; the
-// barrier does.
-class alignas(cache_line) TileCounter {
-  public:
-    uint32_t claim() { return next_.fetch_add(1, std::memory_order_relaxed); }
-    // The first of `count` consecutive tiles.
-    uint32_t claim(uint32_t count) { return next_.fetch_add(count, std::memory_order_relaxed); }
-    static void reset(void* counter) {
-        static_cast<TileCounter*>(counter)->next_.store(0, std::memory_order_relaxed);
-    }
-
-  private:
-    std::atomic<uint32_t> next_{0};
 };
 
 }  // namespace ridge

@@ -50,10 +50,10 @@ TEST_P(Rounds, BarrierHoldsEverybody) {
     check_sums(team, GetParam());
 }
 
-// Tiles claimed over all threads add up, and `last` resets the counter exactly once a step.
+// What threads claim from a counter adds up, and `last` resets it exactly once a step.
 struct TileJob {
     ThreadTeam* team;
-    TileCounter counter;
+    std::atomic<uint32_t> counter{0};
     std::vector<uint8_t> taken;
     uint64_t resets = 0;  // plain on purpose: only the last arriver may touch it
     uint64_t wrong = 0;
@@ -61,7 +61,7 @@ struct TileJob {
 
     static void last(void* arg) {
         TileJob& job = *static_cast<TileJob*>(arg);
-        TileCounter::reset(&job.counter);
+        job.counter.store(0, std::memory_order_relaxed);
         ++job.resets;
         for (uint8_t& times : job.taken) {
             if (times != 1) ++job.wrong;
@@ -71,7 +71,9 @@ struct TileJob {
     static void body(void* ctx, unsigned thread) {
         TileJob& job = *static_cast<TileJob*>(ctx);
         for (unsigned round = 0; round < rounds; ++round) {
-            for (uint32_t tile; (tile = job.counter.claim()) < tiles;) ++job.taken[tile];
+            for (uint32_t tile;
+                 (tile = job.counter.fetch_add(1, std::memory_order_relaxed)) < tiles;)
+                ++job.taken[tile];
             job.team->barrier(thread, last, &job);
         }
     }
