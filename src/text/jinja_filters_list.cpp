@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "text/jinja_filters.hpp"
+#include "text/unicode.hpp"
 
 namespace ridge::jinja {
 
@@ -36,12 +37,22 @@ Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
     for (size_t begin = 0; begin <= s.size();) {
         const size_t end = std::min(s.find('.', begin), s.size());
         const std::string part = s.substr(begin, end - begin);
-        const bool number = !part.empty() && part.size() < 10 &&
-                            part.find_first_not_of("0123456789") == std::string::npos;
-        r.budget().spend(1);
+        r.budget().spend_bytes(part.size());
         RIDGE_TRY(r.afford());
-        RIDGE_ASSIGN(value,
-                     step(value, number ? Value{int64_t{std::stol(part)}} : make_text(part)));
+        // A part that str.isdigit() holds for is a place, which int() has to read.
+        bool digits = !part.empty();
+        bool decimals = true;
+        int64_t place = 0;
+        for (size_t i = 0; digits && i < part.size();) {
+            const text::CodePoint c = text::decode_utf8(part, i);
+            const int digit = decimal_value(c.value);
+            digits = is_digit(c.value);
+            decimals &= digit >= 0;
+            place = std::min<int64_t>(place * 10 + std::max(digit, 0), INT32_MAX);
+            i += c.length;
+        }
+        if (digits && !decimals) return r.error(fmt::format("'{}' is no integer", part));
+        RIDGE_ASSIGN(value, step(value, digits ? Value{place} : make_text(part)));
         begin = end + 1;
     }
     return value;

@@ -72,6 +72,7 @@ Result<Value> sort(Renderer& r, const Value& value, Args& args) {
     std::vector<std::pair<Value, Value>> keyed;
     for (const Value& item : items) {
         std::vector<Value> keys;
+        keys.reserve(paths.size());
         for (const Value& path : paths) {
             RIDGE_ASSIGN(Value key, path_of(r, item, path, {}));
             if (!case_sensitive) {

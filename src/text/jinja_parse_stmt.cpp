@@ -361,6 +361,18 @@ Result<std::unique_ptr<Stmt>> Parser::parse_with() {
     auto made = make(StmtKind::with, current().offset);
     ++at_;
     made->macro = std::make_unique<Macro>();  // its parameters are the names
+    // The names are declared before any of the values is read.
+    int open = 0;
+    for (size_t i = at_;
+         tokens_[i].kind != TokenKind::block_end && tokens_[i].kind != TokenKind::end; ++i) {
+        const std::string_view text = tokens_[i].text;
+        if (tokens_[i].kind == TokenKind::op)
+            open += text == "(" || text == "[" || text == "{"   ? 1
+                    : text == ")" || text == "]" || text == "}" ? -1
+                                                                : 0;
+        if (open == 0 && tokens_[i].kind == TokenKind::name && tokens_[i + 1].text == "=")
+            declares(text);
+    }
     while (current().kind != TokenKind::block_end) {
         if (!made->macro->parameters.empty()) RIDGE_TRY(expect_op(","));
         Parameter parameter;
