@@ -182,6 +182,9 @@ Result<Value> sum(Renderer& r, const Value& value, Args& args) {
 
 Result<Value> attr(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("attr", args, {"name"}, 1));
+    if (bound[0]->text() == nullptr)
+        return r.error(
+            fmt::format("'attr' takes a string, not a value of type {}", type_name(*bound[0])));
     if (value.dict() != nullptr && !has_method(value, r.text(*bound[0]).bytes()))
         return make_undefined("an attribute of a dictionary");  // its keys are none
     return r.attribute(value, r.text(*bound[0]).bytes());
