@@ -151,7 +151,7 @@ TEST(FirmwareCalls, DecodeContinuesPrefillBitForBit) {
     std::vector<std::vector<float>> one_by_one;
     for (size_t i = 0; i < ids.size(); ++i)
         one_by_one.push_back(i == 0 ? chip.prefill({ids[0]}) : chip.decode(ids[i]));
-    for (size_t n : {2, 7, 8, 9, 31, 32, 33, 64, 65, 70}) {
+    for (size_t n : {2u, 7u, 8u, 9u, 31u, 32u, 33u, 64u, 65u, 70u}) {
         const std::vector<int32_t> prompt(ids.begin(), ids.begin() + static_cast<int64_t>(n));
         EXPECT_EQ(chip.prefill(prompt), one_by_one[n - 1]) << n;
         if (n < 70) {

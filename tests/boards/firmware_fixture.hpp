@@ -16,18 +16,13 @@
 #include "sim/soc_fixture.hpp"
 #include "support/agreement.hpp"
 #include "support/random_model.hpp"
+#include "support/sanitized.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ridge::test {
 
 // Sanitizers watch the simulator and the host build, not the simulated chip: what takes long is
 // left to the release build there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-
 inline const std::string board_folder = RIDGE_SOURCE_DIR "/boards/ai-max-395/";
 
 // The float baseline, built with the flags of the board's firmware (docs/boards/ai-max-395.md).

@@ -44,7 +44,7 @@ TEST(Host, LogitsAreTheSimulatedChips) {
     expect_same_bits(test::small_model(), small);
     std::vector<size_t> stories;
     for (size_t n = 1; n <= 33; ++n) stories.push_back(n);
-    for (const size_t n : {63, 64, 65, 97, 128}) stories.push_back(n);
+    for (const size_t n : {63u, 64u, 65u, 97u, 128u}) stories.push_back(n);
     expect_same_bits(test::stories_model(), stories);
     expect_same_bits(test::limit_model(), {5, 33});
     EXPECT_EQ(small.size() + stories.size() + 2, 200u);

@@ -7,6 +7,7 @@
 #include "cli/run_ridge.hpp"
 #include "support/engine.hpp"
 #include "support/models.hpp"
+#include "support/sanitized.hpp"
 
 namespace ridge::test {
 namespace {
@@ -110,20 +111,14 @@ void expect_within(const std::string& path, uint32_t n) {
     }
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;  // shadow memory
-#else
-constexpr bool sanitized = false;
-#endif
-
 TEST(Inspect, ResidentMemoryIsWithinTheListTiny) {
-    if (sanitized) GTEST_SKIP() << "a sanitizer's own memory counts";
+    if (test::sanitized) GTEST_SKIP() << "a sanitizer's own memory counts";
     const TempDir dir;
     expect_within(write_model(dir, tiny_gemma(DType::q8_0)), 900);
 }
 
 TEST(Inspect, ResidentMemoryIsWithinTheListReal) {
-    if (sanitized) GTEST_SKIP() << "a sanitizer's own memory counts";
+    if (test::sanitized) GTEST_SKIP() << "a sanitizer's own memory counts";
     const auto path = cached_model(smollm2);
     if (!path) GTEST_SKIP() << smollm2 << " is not in the model folder";
     expect_within(*path, 256);

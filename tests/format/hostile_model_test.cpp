@@ -19,6 +19,7 @@
 #include "hostile_files.hpp"
 #include "runtime/model.hpp"
 #include "support/random_model.hpp"
+#include "support/sanitized.hpp"
 #include "text/chat.hpp"
 #include "text/tokenizer.hpp"
 #include "text/vocab.hpp"
@@ -28,15 +29,11 @@ namespace {
 
 using test::Outcome;
 
-#if defined(__SANITIZE_ADDRESS__)
-// Its shadow needs more address space than any limit: ./dev sets max_allocation_size_mb=256, so
-// that asking for more ends the child.
-constexpr bool limit_memory = false;
-constexpr double most_cpu_s = 10;
-#else
-constexpr bool limit_memory = true;
-constexpr double most_cpu_s = 1;  // ten times what each may take on a quiet machine
-#endif
+// The address sanitizer's shadow needs more address space than any limit: ./dev sets
+// max_allocation_size_mb=256, so that asking for more ends the child.
+constexpr bool limit_memory = !test::address_sanitized;
+// ten times what each may take on a quiet machine
+constexpr double most_cpu_s = test::address_sanitized ? 10 : 1;
 constexpr int hang_ms = 60000;  // of waiting: a busy machine is no fault
 
 bool is_printable(const std::string& text) {
@@ -48,8 +45,7 @@ bool is_printable(const std::string& text) {
 std::string use(const std::string& path) {
     const auto file = GgufFile::open(path);
     if (!file) return file.error().message;
-    size_t described = 0;
-    for (const std::string& key : file->keys()) described += file->describe(key).size();
+    for (const std::string& key : file->keys()) (void)file->describe(key);
     const auto vocab = read_vocab(*file);
     if (!vocab) return vocab.error().message;
     const auto tokenizer = Tokenizer::create(*vocab);

@@ -12,6 +12,7 @@
 #include "hostile_files.hpp"
 #include "support/cli.hpp"
 #include "support/random_model.hpp"
+#include "support/sanitized.hpp"
 
 namespace ridge {
 namespace {
@@ -19,15 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 using test::Outcome;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr const char* limit = "";  // ./dev's max_allocation_size_mb instead
-constexpr size_t files_of_a_class = 1;
-constexpr double most_cpu_s = 20;
-#else
-constexpr const char* limit = "ulimit -v 524288; ";
-constexpr size_t files_of_a_class = 4;
-constexpr double most_cpu_s = 2;  // twice a load, at ten times what it may take
-#endif
+// Under the address sanitizer ./dev's max_allocation_size_mb is the limit.
+constexpr const char* limit = test::address_sanitized ? "" : "ulimit -v 524288; ";
+constexpr size_t files_of_a_class = test::address_sanitized ? 1 : 4;
+constexpr double most_cpu_s =
+    test::address_sanitized ? 20 : 2;  // twice a load, at ten times what it may take
 
 bool take_all() {
     const char* asked = std::getenv("RIDGE_HOSTILE");

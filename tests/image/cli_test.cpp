@@ -9,6 +9,7 @@
 
 #include "cli/run_ridge.hpp"
 #include "support/random_model.hpp"
+#include "support/sanitized.hpp"
 
 namespace ridge {
 namespace {
@@ -17,12 +18,6 @@ using nlohmann::json;
 using test::CliOptions;
 using test::CliRun;
 using test::expect_complaint;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-[[maybe_unused]] constexpr bool sanitized = true;
-#else
-[[maybe_unused]] constexpr bool sanitized = false;
-#endif
 
 const std::string tiny = RIDGE_SOURCE_DIR "/models/tiny-395-f32.gguf";
 
@@ -56,7 +51,7 @@ json parsed(const CliRun& r) {
 }
 
 TEST(BoardCli, ExportWritesTheSameImageTwiceAndSaysWhatItNeeds) {
-    if (sanitized) GTEST_SKIP() << "the 200 prompts take minutes in a sanitized build";
+    if (test::sanitized) GTEST_SKIP() << "the 200 prompts take minutes in a sanitized build";
     const test::TempDir dir;
     const std::string first = dir.file("a.bin"), second = dir.file("b.bin");
     const CliRun r = test::run_ridge("export " + tiny + " -o " + first);
@@ -101,7 +96,7 @@ TEST(BoardCli, WhatCannotBeExportedLeavesNoFile) {
 
 // The story is that of another implementation in floats (models/llama.py), token for token.
 TEST(BoardCli, RunTellsTheStoryOfTheGolden) {
-    if (sanitized) GTEST_SKIP() << "the release build says whether ids are right";
+    if (test::sanitized) GTEST_SKIP() << "the release build says whether ids are right";
     const auto golden = json::parse(std::ifstream(RIDGE_SOURCE_DIR "/models/tiny-395.golden.json"));
     const json j = parsed(test::run_cli(
         RIDGE_CLI,

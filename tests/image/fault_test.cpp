@@ -10,6 +10,7 @@
 #include "image/export.hpp"
 #include "image_reader.hpp"
 #include "sim/soc/soc.hpp"
+#include "support/sanitized.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ridge {
@@ -54,14 +55,8 @@ std::vector<int> simulated_ids(const std::string& firmware, const std::vector<ui
     return ids;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 TEST(FirmwareFault, OneWrongKernelChangesTheIds) {
-    if (sanitized) GTEST_SKIP() << "the release build says whether ids change";
+    if (test::sanitized) GTEST_SKIP() << "the release build says whether ids change";
     const std::vector<int> good = simulated_ids(RIDGE_FIRMWARE_ELF, tiny_image());
     ASSERT_EQ(good.size(), 24u);
     const test::TempDir dir;
@@ -75,7 +70,7 @@ TEST(FirmwareFault, OneWrongKernelChangesTheIds) {
 }
 
 TEST(FirmwareFault, OneWrongMatrixChangesTheIds) {
-    if (sanitized) GTEST_SKIP() << "the release build says whether ids change";
+    if (test::sanitized) GTEST_SKIP() << "the release build says whether ids change";
     const std::vector<int> good = simulated_ids(RIDGE_FIRMWARE_ELF, tiny_image());
     const test::ImageReader read(tiny_image());
     for (const uint32_t step : {2u, 4u, 6u}) {  // layer 0: QKV, Wo, FFN

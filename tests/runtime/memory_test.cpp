@@ -9,17 +9,12 @@
 #include "support/cli.hpp"
 #include "support/models.hpp"
 #include "support/random_model.hpp"
+#include "support/sanitized.hpp"
 
 namespace ridge {
 namespace {
 
 constexpr uint64_t slack = 16u << 20;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
 
 // Bytes of a field of /proc/PID/status.
 uint64_t status_bytes(int pid, const std::string& field) {
@@ -31,7 +26,7 @@ uint64_t status_bytes(int pid, const std::string& field) {
 }
 
 void check(const std::string& model, const std::vector<std::string>& options) {
-    if (sanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
+    if (test::sanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
     std::vector<std::string> inspect = {"inspect", model, "--json"};
     inspect.insert(inspect.end(), options.begin(), options.end());
     const test::CliRun listed = test::run_cli(RIDGE_CLI, inspect);

@@ -8,12 +8,7 @@
 
 #include "format/gguf_writer.hpp"
 #include "support/engine.hpp"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RIDGE_SANITIZED 1
-#else
-#define RIDGE_SANITIZED 0
-#endif
+#include "support/sanitized.hpp"
 
 namespace ridge {
 namespace {
@@ -23,7 +18,7 @@ class Shapes : public testing::TestWithParam<std::string> {};
 TEST_P(Shapes, LoadAndRun) {
     auto shape = shape_preset(GetParam());
     ASSERT_TRUE(shape.has_value());
-    if (RIDGE_SANITIZED && shape->embedding_length > 1200)
+    if (test::sanitized && shape->embedding_length > 1200)
         GTEST_SKIP() << "too wide for a sanitized build; narrower shapes of each family run";
     // Gemma: one layer behind a window, one that sees everything.
     const bool gemma = shape->architecture.starts_with("gemma");

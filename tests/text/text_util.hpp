@@ -9,19 +9,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace ridge::test {
+#include "support/sanitized.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-#else
-constexpr bool kSanitized = false;
-#endif
+namespace ridge::test {
 
 inline std::string utf8(uint32_t c) {
     std::string s;
@@ -59,7 +49,7 @@ inline double cpu_seconds_on_small_stack(const std::function<void()>& work) {
     } job{&work, 0};
     pthread_attr_t attr;
     pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, kSanitized ? 1 << 20 : 64 << 10);
+    pthread_attr_setstacksize(&attr, sanitized ? 1 << 20 : 64 << 10);
     const auto run = [](void* p) -> void* {
         auto* job = static_cast<Job*>(p);
         const auto now = [] {
@@ -85,6 +75,6 @@ constexpr bool kOptimized = true;
 #else
 constexpr bool kOptimized = false;  // ./dev coverage
 #endif
-constexpr double kSecondsForAMegabyte = kSanitized || !kOptimized ? 20.0 : 1.0;
+constexpr double kSecondsForAMegabyte = sanitized || !kOptimized ? 20.0 : 1.0;
 
 }  // namespace ridge::test
