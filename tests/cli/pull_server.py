@@ -80,6 +80,7 @@ class Handler(BaseHTTPRequestHandler):
         for key, value in headers.items():
             self.send_header(key, value)
         self.send_header("Content-Length", str(len(Page)))
+        self.send_header("Connection", "close")  # as it does: or the client may ask again on a dying connection
         self.end_headers()
         self.wfile.write(Page)
 
