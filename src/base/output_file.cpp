@@ -119,8 +119,9 @@ Status OutputFile::commit() {
     return error;
 }
 
-Status write_file(const std::string& path, std::string_view bytes) {
-    RIDGE_ASSIGN(OutputFile file, OutputFile::create(path, OutputFile::Special::write));
+Status write_file(const std::string& path, std::string_view bytes, OutputFile::Special special,
+                  std::string_view suffix) {
+    RIDGE_ASSIGN(OutputFile file, OutputFile::create(path, special, suffix));
     RIDGE_TRY(file.write(bytes));
     return file.commit();
 }

@@ -44,7 +44,9 @@ class OutputFile {
 };
 
 // Bytes under a name, whole or not at all; devices and pipes are written into. Error: io.
-Status write_file(const std::string& path, std::string_view bytes);
+Status write_file(const std::string& path, std::string_view bytes,
+                  OutputFile::Special special = OutputFile::Special::write,
+                  std::string_view suffix = ".part");
 
 // The two halves of that, for who writes the part in another way. May a file take the name `path`?
 // Errors: io (a directory, a device, a pipe).

@@ -39,8 +39,9 @@ int complain(const Error& error) {
     return complain(error.message);
 }
 
-void add_model_option(CLI::App& verb, std::string& model) {
-    verb.add_option("model,-m,--model", model,
+CLI::Option* add_model_option(CLI::App& verb, std::string& model) {
+    return verb
+        .add_option("model,-m,--model", model,
                     "GGUF file, or the name of one in the model folder (also -m FILE)")
         ->required();
 }

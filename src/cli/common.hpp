@@ -29,8 +29,8 @@ struct EngineArgs {
     uint32_t chunk = 512;
 };
 
-// MODEL in its place, or by -m as llama.cpp has it; required.
-void add_model_option(CLI::App& verb, std::string& model);
+// MODEL in its place, or by -m as llama.cpp has it; required unless the caller says otherwise.
+CLI::Option* add_model_option(CLI::App& verb, std::string& model);
 // Adds the options to a verb; without `positional_model` MODEL is left to the caller.
 void add_engine_options(CLI::App& verb, EngineArgs& args, bool positional_model = true);
 

@@ -254,8 +254,7 @@ int inspect(const InspectArgs& a) {
 void add_inspect(CLI::App& app, int& code) {
     auto a = std::make_shared<InspectArgs>();
     CLI::App* v = app.add_subcommand("inspect", "What a model is, needs and costs; this machine");
-    v->add_option("model,-m,--model", a->engine.model,
-                  "GGUF file, or the name of one in the model folder");
+    add_model_option(*v, a->engine.model)->required(false);
     add_engine_options(*v, a->engine, false);
     v->add_flag("--tensors", a->tensors, "list every tensor");
     v->add_flag("--steps", a->steps, "the lowered steps of a layer");

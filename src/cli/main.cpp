@@ -68,6 +68,8 @@ int run_verb(int argc, char** argv) {
 
 }  // namespace
 
+constexpr const char* no_memory = "ridge: there is not enough memory for this\n";
+
 // A mapped file that another process shortens, or whose disk fails, ends in this signal. Only what
 // a signal handler may call is called here.
 extern "C" void ridge_on_bus_error(int) {
@@ -84,7 +86,7 @@ void on_terminate() {
         if (const std::exception_ptr thrown = std::current_exception())
             std::rethrow_exception(thrown);
     } catch (const std::bad_alloc&) {
-        std::fputs("ridge: there is not enough memory for this\n", stderr);
+        std::fputs(no_memory, stderr);
         ::_exit(1);
     } catch (...) {  // a mistake of ridge's own
     }
@@ -99,7 +101,7 @@ int main(int argc, char** argv) {
     try {
         return run_verb(argc, argv);
     } catch (const std::bad_alloc&) {
-        std::fputs("ridge: there is not enough memory for this\n", stderr);
+        std::fputs(no_memory, stderr);
     } catch (const std::exception& e) {  // the output could not be written, for one
         std::fprintf(stderr, "ridge: %s\n", e.what());
     }

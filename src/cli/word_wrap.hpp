@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/unicode.hpp"
+
 namespace ridge::cli {
 
 // Holds back one word at most: the one that is not complete. What lies between lines of ``` is
@@ -36,24 +38,14 @@ class WordWrap {
   private:
     // Bytes of the escape sequence or code point at the beginning of `text`.
     static size_t unit(std::string_view text) {
-        size_t n = 1;
-        if (text.starts_with("\033[")) {
-            n = 2;
-            while (n < text.size() && (text[n] < '@' || text[n] > '~')) ++n;
-            return n < text.size() ? n + 1 : n;
-        }
-        while (n < text.size() && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80) ++n;
-        return n;
-    }
-    static uint32_t code_point(std::string_view c) {
-        uint32_t value = static_cast<unsigned char>(c[0]);
-        if (c.size() > 1) value &= 0x7Fu >> c.size();
-        for (const char next : c.substr(1)) value = value << 6 | (next & 0x3F);
-        return value;
+        if (!text.starts_with("\033[")) return text::decode_utf8(text, 0).length;
+        size_t n = 2;
+        while (n < text.size() && (text[n] < '@' || text[n] > '~')) ++n;
+        return n < text.size() ? n + 1 : n;
     }
     // Columns of one code point: East Asian wide ones and pictures take two, marks none.
     static size_t width(std::string_view c) {
-        const uint32_t u = code_point(c);
+        const uint32_t u = text::decode_utf8(c, 0).value;
         const auto in = [u](uint32_t first, uint32_t last) { return u >= first && u <= last; };
         if (c[0] == '\033' || u < 0x20 || in(0x300, 0x36F) || in(0x200B, 0x200F) ||
             in(0xFE00, 0xFE0F))

@@ -164,14 +164,9 @@ Status ThreadProfile::save() {
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
     if (error) return fail(ErrorCode::io, what + error.message());
     // several programs may write theirs at once
-    auto out = OutputFile::create(path_, OutputFile::Special::refuse,
-                                  "." + std::to_string(getpid()) + ".part");
-    Status done;
-    if (!out)
-        done = propagate(out);
-    else if (done = out->write(file.dump(1, ' ', true, json::error_handler_t::replace) + '\n');
-             done)
-        done = out->commit();
+    const Status done =
+        write_file(path_, file.dump(1, ' ', true, json::error_handler_t::replace) + '\n',
+                   OutputFile::Special::refuse, "." + std::to_string(getpid()) + ".part");
     if (!done) return fail(ErrorCode::io, what + done.error().message);
     changed_ = false;
     return {};
