@@ -157,12 +157,16 @@ Status Renderer::put_pairs(const Value& pairs, Dict& out) {
     return {};
 }
 
+Status Renderer::hashable(const Value& key) const {
+    if (is_hashable(key)) return {};
+    return error(fmt::format("a value of type {} cannot be a key", type_name(key)));
+}
+
 Status Renderer::put(Dict& dict, Value key, Value value) {
-    const Value shown = key;
+    RIDGE_TRY(hashable(key));
+    const char* const type = type_name(key);
     if (dict.put(std::move(key), std::move(value))) return {};
-    return error(is_hashable(shown)
-                     ? fmt::format("a key of type {} is not supported", type_name(shown))
-                     : fmt::format("a value of type {} cannot be a key", type_name(shown)));
+    return error(fmt::format("a key of type {} is not supported", type));
 }
 
 Result<Value> Renderer::call_global(const std::string& name, Args& args) {

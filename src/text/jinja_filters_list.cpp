@@ -61,12 +61,10 @@ Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
 Result<std::vector<std::pair<Value, Value>>> keyed_by(Renderer& r, const Value& value,
                                                       const std::optional<Value>& attribute) {
     RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
+    const Value path = attribute.value_or(Value{None{}});
     std::vector<std::pair<Value, Value>> keyed;
     for (const Value& item : items) {
-        Value key = item;
-        if (attribute && !attribute->none()) {
-            RIDGE_ASSIGN(key, path_of(r, item, *attribute, {}));
-        }
+        RIDGE_ASSIGN(Value key, path_of(r, item, path, {}));
         keyed.emplace_back(std::move(key), item);
     }
     return keyed;
@@ -110,12 +108,10 @@ Result<Value> join(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("join", args, {"d", "attribute"}));
     RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
     const Text between = bound[0] ? r.text(*bound[0]) : Text();
+    const Value path = bound[1].value_or(Value{None{}});
     Text out;
     for (size_t i = 0; i < items.size(); ++i) {
-        Value item = items[i];
-        if (bound[1] && !bound[1]->none()) {
-            RIDGE_ASSIGN(item, path_of(r, items[i], *bound[1], {}));
-        }
+        RIDGE_ASSIGN(const Value item, path_of(r, items[i], path, {}));
         const Text part = r.text(item);
         r.budget().spend_bytes(part.size() + between.size());
         RIDGE_TRY(r.afford());

@@ -125,22 +125,17 @@ Result<Value> unique(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("unique", args, {"case_sensitive", "attribute"}));
     const bool case_sensitive = bound[0] && truthy(*bound[0]);
     return r.iterator(value,
-                      [value, case_sensitive, attribute = bound[1], source = NextItem(),
-                       seen = Dict()](Renderer& r_) mutable -> Item {
+                      [value, case_sensitive, path = bound[1].value_or(Value{None{}}),
+                       source = NextItem(), seen = Dict()](Renderer& r_) mutable -> Item {
                           if (!source) {
                               RIDGE_ASSIGN(source, r_.walk(value));
                           }
                           for (;;) {
                               RIDGE_ASSIGN(std::optional<Value> item, source(r_));
                               if (!item) return item;
-                              Value key = *item;
-                              if (attribute && !attribute->none()) {
-                                  RIDGE_ASSIGN(key, path_of(r_, *item, *attribute, {}));
-                              }
-                              if (const Text* text = key.text();
-                                  text != nullptr && !case_sensitive) {
-                                  r_.budget().spend(text->size() / 8);
-                                  key = make_text(change_case(*text, Case::lower));
+                              RIDGE_ASSIGN(Value key, path_of(r_, *item, path, {}));
+                              if (!case_sensitive) {
+                                  RIDGE_ASSIGN(key, without_case(r_, std::move(key)));
                               }
                               RIDGE_TRY(r_.afford());
                               const size_t before = seen.items.size();

@@ -1,4 +1,4 @@
-// What the files of the string methods share.
+// What the files of the methods share.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ridge::jinja {
 
-// Error: an argument with a name, which most methods of strings do not take.
+// Error: an argument with a name, which most methods do not take.
 Status no_names(Renderer& r, std::string_view what, const Args& args);
 Result<const Text*> need_text(Renderer& r, std::string_view what, const Value& value);
 // From the right the search is naive: length times length in the worst case.

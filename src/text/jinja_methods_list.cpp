@@ -3,17 +3,15 @@
 
 #include <algorithm>
 
-#include "text/jinja_render.hpp"
+#include "text/jinja_methods.hpp"
 
 namespace ridge::jinja {
 
 Result<Value> call_dict(Renderer& r, const Dict& dict, const std::string& name, Args& args) {
     if (name == "get") {
-        if (!args.named.empty())
-            return r.error(fmt::format("'get' has no argument '{}'", args.named[0].first));
+        RIDGE_TRY(no_names(r, name, args));
         RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"key", "default"}, 1));
-        if (!is_hashable(*bound[0]))
-            return r.error(fmt::format("a value of type {} cannot be a key", type_name(*bound[0])));
+        RIDGE_TRY(r.hashable(*bound[0]));
         if (const Value* found = dict.find(*bound[0])) return *found;
         return bound[1] ? *bound[1] : Value{None{}};
     }
@@ -40,8 +38,7 @@ Result<Value> call_list(Renderer& r, const List& list, const std::string& name, 
     if (name == "copy" && args.positional.empty()) return r.list(list.items);
     if (name != "count" && name != "index")
         return r.error(fmt::format("'{}' would change a list, which templates may not", name));
-    if (!args.named.empty())
-        return r.error(fmt::format("'{}' has no argument '{}'", name, args.named[0].first));
+    RIDGE_TRY(no_names(r, name, args));
     RIDGE_ASSIGN(const Renderer::Bound bound, r.bind(name, args, {"value", "start", "stop"}, 1));
     const auto size = static_cast<int64_t>(list.items.size());
     int64_t part[2] = {0, size};

@@ -19,8 +19,7 @@ Result<bool> Renderer::contains(const Value& container, const Value& item) {
         return find(text->bytes(), part->bytes()) != std::string_view::npos;
     }
     if (const Dict* dict_value = container.dict()) {
-        if (!is_hashable(item))
-            return error(fmt::format("a value of type {} cannot be a key", type_name(item)));
+        RIDGE_TRY(hashable(item));
         return dict_value->find(item) != nullptr;
     }
     if (container.undefined()) return false;

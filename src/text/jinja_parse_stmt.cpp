@@ -377,7 +377,6 @@ Result<std::unique_ptr<Stmt>> Parser::parse_with() {
         if (!made->macro->parameters.empty()) RIDGE_TRY(expect_op(","));
         Parameter parameter;
         RIDGE_ASSIGN(parameter.name, expect_name());
-        declares(parameter.name);
         RIDGE_TRY(expect_op("="));
         RIDGE_ASSIGN(parameter.standard, expression());
         made->macro->parameters.push_back(std::move(parameter));

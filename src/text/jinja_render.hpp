@@ -51,7 +51,8 @@ class Renderer {
     // A value that can be walked once; `source`: what it walks.
     Result<Value> iterator(const Value& source, NextItem next);
     Result<Value> dict(Dict dict);
-    // Error: a value that cannot be a key.
+    // Error: a value that cannot be a key, in Python or (put) here.
+    Status hashable(const Value& key) const;
     Status put(Dict& dict, Value key, Value value);
     // What iterating gives: elements, code points or keys. Error: not iterable.
     Result<std::vector<Value>> elements(const Value& value);
