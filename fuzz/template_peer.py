@@ -10,9 +10,10 @@ first byte of an answer says what the rest is:
   E  what jinja2 raised
   N  no verdict, and why: out of time or memory, or a limit or fault of Python's own
 
-The first byte of a template says how to render it: 'r' as transformers does, 'p' without two things of jinja2 that ridge has not: constant folding, which calls filters and operators by
-other rules than the compiled template does ({{ 5[1:2] }} prints nothing, {{ (5, 6)[x:2] }} with an
-undefined x fails), and Markup, the strings of |safe that escape what they are joined to."""
+The first byte of a template says how to render it: 'r' as transformers does, 'p' without two things
+of jinja2 that ridge has not: constant folding, which calls filters and operators by other rules than
+the compiled template does ({{ 5[1:2] }} prints nothing, {{ (5, 6)[x:2] }} with an undefined x
+fails), and Markup, the strings of |safe that escape what they are joined to."""
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/text"))
+import template_oracles  # noqa: E402
 
 SECONDS = 0.5  # of the processor's time
 LARGEST = 1 << 20  # of a product or a power: characters, elements, bits
@@ -65,7 +67,6 @@ def bounded(environment):
 def environments():
     import jinja2.compiler
     import jinja2.nodes
-    import template_oracles
 
     class Unfolded(jinja2.compiler.CodeGenerator):
         def _output_child_to_const(self, node, frame, finalize):
@@ -152,7 +153,6 @@ def main():
 
     version, renderers = environments()
     conversation = receive()
-    import template_oracles
     template_oracles.variables_of(json.loads(conversation))
     send(version.encode())
     while True:
