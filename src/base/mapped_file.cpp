@@ -110,15 +110,4 @@ Status MappedFile::read(const uint8_t* data, size_t bytes, uint8_t* to) const {
     return {};
 }
 
-void MappedFile::release(const uint8_t* data, size_t bytes) const {
-    if (data == nullptr || !contains(data) || bytes > size_ - static_cast<size_t>(data - data_))
-        return;
-    const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-    const size_t start = static_cast<size_t>(data - data_);
-    const size_t first = (start + page - 1) / page * page;
-    // the last page of the file belongs to the range when the range reaches the end of the file
-    const size_t end = start + bytes == size_ ? size_ : (start + bytes) / page * page;
-    if (first < end) ::madvise(const_cast<uint8_t*>(data_) + first, end - first, MADV_DONTNEED);
-}
-
 }  // namespace ridge

@@ -36,10 +36,6 @@ class MappedFile {
     // ends earlier by now, or the device fails).
     Status read(const uint8_t* data, size_t bytes, uint8_t* to) const;
 
-    // Gives the memory of whole pages inside [data, data + bytes) back; a later read faults them in
-    // from the file again. Ranges outside the mapping are ignored.
-    void release(const uint8_t* data, size_t bytes) const;
-
   private:
     MappedFile(std::string path, int file, const uint8_t* data, size_t size)
         : path_(std::move(path)), file_(file), data_(data), size_(size) {}

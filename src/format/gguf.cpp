@@ -140,9 +140,4 @@ Status GgufFile::read(const uint8_t* data, uint64_t bytes, uint8_t* to) const {
     return impl_->parts.front().read(data, bytes, to);  // says that it is not there
 }
 
-void GgufFile::release(const uint8_t* data, uint64_t bytes) const {
-    for (const MappedFile& part : impl_->parts)
-        if (part.contains(data)) part.release(data, bytes);
-}
-
 }  // namespace ridge

@@ -72,10 +72,6 @@ class GgufFile {
     // needed once (MappedFile::read). Any thread. Error: io.
     Status read(const uint8_t* data, uint64_t bytes, uint8_t* to) const;
 
-    // Gives memory of whole pages inside the range back (weights that are packed by now); reading
-    // them again is allowed and reads the file again.
-    void release(const uint8_t* data, uint64_t bytes) const;
-
   private:
     struct Impl;
     explicit GgufFile(std::unique_ptr<Impl> impl);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "kernels/pack.hpp"
 #include "kernels/packed.hpp"
@@ -83,9 +82,9 @@ size_t group_rows(const PackJob& job, uint32_t t, size_t first, const uint8_t* a
     return n;
 }
 
-// The file is read, not touched through its mapping: giving mapped pages back tile by tile, so that
-// they do not add up, interrupts all threads each time. Measured on Zen 5 in a virtual machine,
-// 340 MB, two threads, tiles of 128 KB: 59 ms; keeping the pages 25, reading 27.
+// The file is read, not touched through its mapping: pages add up (one touch of a cached file may map
+// megabytes), and giving them back tile by tile interrupts all threads each time. Measured on Zen 5
+// in a virtual machine, 340 MB, two threads, tiles of 128 KB: 59 ms; keeping the pages 25, reading 27.
 Status pack_tile(Packing& p, size_t tile, uint8_t* buffer) {
     auto it = std::upper_bound(p.jobs.begin(), p.jobs.end(), tile,
                                [](size_t t, const PackJob& j) { return t < j.first_tile; });
@@ -194,12 +193,15 @@ Result<WeightStore> WeightStore::load(const GgufFile& file, const Program& progr
     RIDGE_TRY(packing.status);
     if (progress) progress(1.0);
 
+    std::vector<float> in_file;
     for (uint32_t id = 0; id < program.n_weights; ++id) {
         if (vector_at[id] == unset) continue;
         const Weight& w = program.weights[id];
-        const uint8_t* data = file.find(w.name)->data;
+        in_file.resize(w.k);
+        RIDGE_TRY(file.read(file.find(w.name)->data + w.first_row * sizeof(float),
+                            w.k * sizeof(float), reinterpret_cast<uint8_t*>(in_file.data())));
         for (size_t i = 0; i < w.k; ++i)
-            std::memcpy(&store.vectors_[vector_at[id] + i], data + file_row(w, i) * 4, 4);
+            store.vectors_[vector_at[id] + i] = in_file[file_row(w, i) - w.first_row];
     }
     const auto vector = [&](WeightId id) -> const float* {
         return id == no_id ? nullptr : &store.vectors_[vector_at[static_cast<size_t>(id)]];

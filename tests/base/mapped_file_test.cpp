@@ -2,7 +2,6 @@
 #include "base/mapped_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -13,10 +12,6 @@
 
 namespace ridge {
 namespace {
-
-size_t page_size() {
-    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
 
 TEST(MappedFile, HoldsTheBytesAndSurvivesMoves) {
     const test::TempDir dir;
@@ -35,38 +30,6 @@ TEST(MappedFile, HoldsTheBytesAndSurvivesMoves) {
     file = std::move(*other);
     EXPECT_EQ(file.size(), 4u);
     EXPECT_EQ(file.path(), dir.file("g"));
-}
-
-// Pages are released from the process; how much the kernel caches of the file is another matter, so
-// the test asks the kernel for this process's resident set.
-TEST(MappedFile, ReleaseGivesWholePagesBack) {
-    const size_t page = page_size();
-    constexpr size_t pages = 2048;
-    const test::TempDir dir;
-    auto file = MappedFile::open(dir.write("f", std::string(pages * page + 100, 'x')));
-    ASSERT_TRUE(file) << file.error().message;
-    const auto resident = [&] {
-        long size = 0, shown = 0;
-        std::FILE* statm = std::fopen("/proc/self/statm", "r");
-        if (statm == nullptr || std::fscanf(statm, "%ld %ld", &size, &shown) != 2) shown = -1;
-        if (statm != nullptr) std::fclose(statm);
-        return shown;
-    };
-    const auto touch = [&] {
-        size_t sum = 0;
-        for (size_t i = 0; i < file->size(); i += page) sum += file->data()[i];
-        EXPECT_EQ(sum, (pages + 1) * 'x');
-    };
-    touch();
-    const long before = resident();
-    ASSERT_GT(before, 0);
-    file->release(file->data() + 1, file->size() - 1);
-    EXPECT_LT(resident(), before - static_cast<long>(pages) * 9 / 10);
-    touch();
-    EXPECT_GT(resident(), before - static_cast<long>(pages) / 10);
-    file->release(file->data(), file->size() + 1);  // not inside: ignored
-    file->release(file->data() - page, page);
-    EXPECT_GT(resident(), before - static_cast<long>(pages) / 10);
 }
 
 TEST(MappedFile, ReadsWithoutMapping) {

@@ -176,23 +176,5 @@ TEST(Gguf, DescribesValuesInOneLine) {
     EXPECT_EQ(file->describe("a.words"), "[\"x\", \"\"]");
 }
 
-TEST(Gguf, ReleasedPagesCanBeReadAgain) {
-    constexpr size_t rows = 16384;  // 1 MiB of F32 rows of 16
-    test::Bytes b;
-    b.header(1, 0).tensor("w", 16, rows).pad();
-    for (size_t i = 0; i < 16 * rows; ++i) b.put(static_cast<float>(i));
-    const test::TempDir dir;
-    auto file = GgufFile::open(dir.write("r.gguf", b.text()));
-    ASSERT_TRUE(file) << file.error().message;
-    const TensorInfo& w = file->tensors()[0];
-    const uint64_t before = fnv1a64(w.data, w.bytes);
-    file->release(w.data, w.bytes);
-    EXPECT_EQ(fnv1a64(w.data, w.bytes), before);
-    file->release(w.data + 5, 10);       // less than a page: nothing to do
-    file->release(w.data, w.bytes + 1);  // outside the file: ignored
-    file->release(nullptr, 100);
-    EXPECT_EQ(fnv1a64(w.data, w.bytes), before);
-}
-
 }  // namespace
 }  // namespace ridge
