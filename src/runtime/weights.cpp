@@ -82,9 +82,10 @@ size_t group_rows(const PackJob& job, uint32_t t, size_t first, const uint8_t* a
     return n;
 }
 
-// The file is read, not touched through its mapping: pages add up (one touch of a cached file may map
-// megabytes), and giving them back tile by tile interrupts all threads each time. Measured on Zen 5
-// in a virtual machine, 340 MB, two threads, tiles of 128 KB: 59 ms; keeping the pages 25, reading 27.
+// The file is read, not touched through its mapping: pages add up (one touch of a cached file may
+// map megabytes), and giving them back tile by tile interrupts all threads each time. Measured on
+// Zen 5 in a virtual machine, 340 MB, two threads, tiles of 128 KB: 59 ms; keeping the pages 25,
+// reading 27.
 Status pack_tile(Packing& p, size_t tile, uint8_t* buffer) {
     auto it = std::upper_bound(p.jobs.begin(), p.jobs.end(), tile,
                                [](size_t t, const PackJob& j) { return t < j.first_tile; });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "text/jinja_ast.hpp"
 #include "text/jinja_text.hpp"
 #include "text/unicode.hpp"
 
@@ -191,6 +192,9 @@ class Lexer {
             if (length == 1 && singles.find(c) == std::string_view::npos)
                 return error(begin, "this character has no meaning inside a tag");
             if (c == '(' || c == '[' || c == '{') {
+                if (open.size() == kMaxTreeDepth)
+                    return error(begin,
+                                 fmt::format("this is nested more than {} deep", kMaxTreeDepth));
                 open.push_back(c == '(' ? ')' : c == '[' ? ']' : '}');
             } else if (c == ')' || c == ']' || c == '}') {
                 if (open.empty()) return error(begin, fmt::format("this '{}' closes nothing", c));
@@ -262,13 +266,11 @@ Result<std::vector<Token>> tokenize_template(std::string_view source) {
 std::string normalize_newlines(std::string_view source) {
     std::string out;
     out.reserve(source.size());
-    for (size_t i = 0; i < source.size(); ++i) {
-        if (source[i] == '\r') {
-            out.push_back('\n');
-            if (i + 1 < source.size() && source[i + 1] == '\n') ++i;
-        } else {
-            out.push_back(source[i]);
-        }
+    for (size_t from = 0; from < source.size();) {
+        const size_t cr = std::min(source.find('\r', from), source.size());
+        out.append(source, from, cr - from);
+        if (cr < source.size()) out.push_back('\n');
+        from = cr + 1 + (source.substr(cr, 2) == "\r\n" ? 1 : 0);
     }
     if (!out.empty() && out.back() == '\n') out.pop_back();
     return out;

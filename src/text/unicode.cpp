@@ -103,7 +103,9 @@ CodePoint decode_utf8(std::string_view text, size_t pos) {
 
 std::optional<std::string> replace_ill_formed(std::string_view text) {
     std::optional<std::string> fixed;
-    for (size_t i = 0; i < text.size();) {
+    const auto foreign = std::find_if(text.begin(), text.end(),
+                                      [](char c) { return static_cast<uint8_t>(c) >= 0x80; });
+    for (auto i = static_cast<size_t>(foreign - text.begin()); i < text.size();) {
         const CodePoint c = decode_utf8(text, i);
         if (c.value == kInvalid && !fixed) fixed.emplace(text.substr(0, i));
         if (fixed) *fixed += c.value == kInvalid ? kReplacement : text.substr(i, c.length);

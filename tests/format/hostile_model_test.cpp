@@ -33,7 +33,7 @@ using test::Outcome;
 // max_allocation_size_mb=256, so that asking for more ends the child.
 constexpr bool limit_memory = !test::address_sanitized;
 // ten times what each may take on a quiet machine
-constexpr double most_cpu_s = test::address_sanitized ? 10 : 1;
+constexpr double most_cpu_s = test::instrumented ? 10 : 1;
 constexpr int hang_ms = 60000;  // of waiting: a busy machine is no fault
 
 bool is_printable(const std::string& text) {

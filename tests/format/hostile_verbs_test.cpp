@@ -23,8 +23,8 @@ using test::Outcome;
 // Under the address sanitizer ./dev's max_allocation_size_mb is the limit.
 constexpr const char* limit = test::address_sanitized ? "" : "ulimit -v 524288; ";
 constexpr size_t files_of_a_class = test::address_sanitized ? 1 : 4;
-constexpr double most_cpu_s =
-    test::address_sanitized ? 20 : 2;  // twice a load, at ten times what it may take
+// twice a load, at ten times what it may take
+constexpr double most_cpu_s = test::instrumented ? 20 : 2;
 
 bool take_all() {
     const char* asked = std::getenv("RIDGE_HOSTILE");
