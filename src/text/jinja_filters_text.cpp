@@ -243,8 +243,9 @@ Result<Value> round(Renderer& r, const Value& value, Args& args) {
     if (method != "common" && !std::isfinite(*number))
         return r.error("'round' takes no infinite numbers");
     const double scale = std::pow(10.0, static_cast<double>(precision));
-    if (method == "ceil") return Value{std::ceil(*number * scale) / scale};
-    if (method == "floor") return Value{std::floor(*number * scale) / scale};
+    // Python's floor and ceil give integers, which know no -0.
+    if (method == "ceil") return Value{(std::ceil(*number * scale) + 0.0) / scale};
+    if (method == "floor") return Value{(std::floor(*number * scale) + 0.0) / scale};
     if (const auto i = value.integer()) return Value{*i};
     if (!std::isfinite(*number)) return value;
     // Decimal digits of the exact value, ties to even: what Python's round does.

@@ -109,6 +109,8 @@ Result<Value> split_lines(Renderer& r, const Text& text, Args& args) {
     if (bound[0] && !bound[0]->integer())
         return r.error(fmt::format("'splitlines' takes a boolean, not a value of type {}",
                                    type_name(*bound[0])));
+    if (bound[0] && *bound[0]->integer() != static_cast<int>(*bound[0]->integer()))
+        return r.error("'splitlines' takes no number of more than 32 bits");  // nor does Python
     const bool keep = bound[0] && truthy(*bound[0]);
     const string_view s = text.bytes();
     std::vector<Value> out;

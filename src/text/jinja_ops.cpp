@@ -25,8 +25,15 @@ Result<bool> Renderer::contains(const Value& container, const Value& item) {
     if (container.undefined()) return false;
     if (container.get<LoopPtr>() != nullptr)
         return error("looking for something in 'loop' itself is not supported");
-    if (container.list() == nullptr)
+    const List* const list = container.list();
+    if (list == nullptr)
         return error(fmt::format("a value of type {} contains nothing", type_name(container)));
+    // Python looks keys up, also those of a pair, and so needs what can be one.
+    if (list->kind == ListKind::keys) RIDGE_TRY(hashable(item));
+    if (const List* const pair = item.list(); list->kind == ListKind::items && pair != nullptr &&
+                                              pair->kind == ListKind::tuple &&
+                                              pair->items.size() == 2)
+        RIDGE_TRY(hashable(pair->items[0]));
     RIDGE_ASSIGN(const NextItem next, walk(container));
     for (;;) {
         RIDGE_ASSIGN(const std::optional<Value> element, next(*this));
