@@ -15,14 +15,14 @@ Result<Renderer::Bound> Renderer::bind(std::string_view what, Args& args,
     if (args.positional.size() > names.size())
         return error(fmt::format("'{}' takes {} arguments, not {}", what, names.size(),
                                  args.positional.size()));
-    for (size_t i = 0; i < args.positional.size(); ++i) bound[i] = std::move(args.positional[i]);
+    for (size_t i = 0; i < args.positional.size(); ++i) bound.set(i, std::move(args.positional[i]));
     for (auto& [name, value] : args.named) {
         const auto* const found = std::find(names.begin(), names.end(), name);
         if (found == names.end())
             return error(fmt::format("'{}' has no argument '{}'", what, name));
-        auto& slot = bound[static_cast<size_t>(found - names.begin())];
-        if (slot) return error(fmt::format("'{}' was given '{}' twice", what, name));
-        slot = std::move(value);
+        const auto i = static_cast<size_t>(found - names.begin());
+        if (bound[i]) return error(fmt::format("'{}' was given '{}' twice", what, name));
+        bound.set(i, std::move(value));
     }
     for (size_t i = 0; i < required; ++i)
         if (!bound[i])
@@ -214,6 +214,7 @@ Result<Value> Renderer::call_global(const std::string& name, Args& args) {
         if (count > static_cast<uint64_t>(kMaxRange))
             return error(fmt::format("'range' gives at most {} numbers", kMaxRange));
         std::vector<Value> items;
+        items.reserve(count);
         for (uint64_t i = 0; i < count; ++i)
             items.push_back({static_cast<int64_t>(static_cast<uint64_t>(begin) +
                                                   i * static_cast<uint64_t>(step))});

@@ -27,14 +27,13 @@ Result<Text> replace_text(Renderer& r, const Text& text, const Text& from, const
 // Elements that len() counts. Error: a value without a length.
 Result<int64_t> length_of(Renderer& r, const Value& value);
 // An optional integer or boolean argument.
-Result<int64_t> integer_or(Renderer& r, std::string_view what, const std::optional<Value>& given,
+Result<int64_t> integer_or(Renderer& r, std::string_view what, const Value* given,
                            int64_t standard);
 // The value of a dotted attribute ("a.b.0") of `item`; where a step finds none, `standard`, or
 // undefined without one.
-Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
-                      const std::optional<Value>& standard);
+Result<Value> path_of(Renderer& r, const Value& item, const Value& path, const Value* standard);
 // The elements of `value`, each behind what its attribute is (or itself, without one).
 Result<std::vector<std::pair<Value, Value>>> keyed_by(Renderer& r, const Value& value,
-                                                      const std::optional<Value>& attribute);
+                                                      const Value* attribute);
 
 }  // namespace ridge::jinja

@@ -17,13 +17,12 @@ Result<int64_t> length_of(Renderer& r, const Value& value) {
     if (const auto size = size_of(value)) return static_cast<int64_t>(*size);
     if (value.get<LoopPtr>() != nullptr) {
         RIDGE_ASSIGN(const Value n, r.attribute(value, "length"));
-        return *n.integer();
+        return n.integer().value_or(0);
     }
     return r.error(fmt::format("a value of type {} has no length", type_name(value)));
 }
 
-Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
-                      const std::optional<Value>& standard) {
+Result<Value> path_of(Renderer& r, const Value& item, const Value& path, const Value* standard) {
     if (path.none()) return item;
     const auto step = [&](const Value& from, const Value& key) -> Result<Value> {
         RIDGE_ASSIGN(Value found, r.subscript(from, key));
@@ -59,9 +58,9 @@ Result<Value> path_of(Renderer& r, const Value& item, const Value& path,
 }
 
 Result<std::vector<std::pair<Value, Value>>> keyed_by(Renderer& r, const Value& value,
-                                                      const std::optional<Value>& attribute) {
+                                                      const Value* attribute) {
     RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
-    const Value path = attribute.value_or(Value{None{}});
+    const Value path = attribute == nullptr ? Value{None{}} : *attribute;
     std::vector<std::pair<Value, Value>> keyed;
     for (const Value& item : items) {
         RIDGE_ASSIGN(Value key, path_of(r, item, path, {}));
@@ -79,7 +78,7 @@ Result<Value> standard(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("default", args, {"default_value", "boolean"}));
     const bool falsy = bound[1] && truthy(*bound[1]);
     if (!value.undefined() && !(falsy && !truthy(value))) return value;
-    return bound[0].value_or(make_text(Text()));
+    return bound.value_or(0, make_text(Text()));
 }
 
 Result<Value> length(Renderer& r, const Value& value, Args& args) {
@@ -108,7 +107,7 @@ Result<Value> join(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("join", args, {"d", "attribute"}));
     RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
     const Text between = bound[0] ? r.text(*bound[0]) : Text();
-    const Value path = bound[1].value_or(Value{None{}});
+    const Value path = bound.value_or(1, Value{None{}});
     Text out;
     for (size_t i = 0; i < items.size(); ++i) {
         RIDGE_ASSIGN(const Value item, path_of(r, items[i], path, {}));
@@ -167,7 +166,7 @@ Result<Value> reverse(Renderer& r, const Value& value, Args& args) {
 Result<Value> sum(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("sum", args, {"attribute", "start"}));
     RIDGE_ASSIGN(auto keyed, keyed_by(r, value, bound[0]));
-    Value total = bound[1].value_or(Value{int64_t{0}});
+    Value total = bound.value_or(1, Value{int64_t{0}});
     if (total.text() != nullptr) return r.error("'sum' does not add strings");
     RIDGE_TRY(r.afford());
     for (const auto& item : keyed) {

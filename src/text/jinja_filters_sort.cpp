@@ -47,6 +47,7 @@ Status sort_by(Renderer& r, std::vector<std::pair<Value, Value>>& keyed, const V
 
 Result<Value> values_of(Renderer& r, std::vector<std::pair<Value, Value>>& keyed) {
     std::vector<Value> out;
+    out.reserve(keyed.size());
     for (auto& [key, value] : keyed) out.push_back(std::move(value));
     return r.list(std::move(out));
 }
@@ -66,7 +67,7 @@ Result<Value> sort(Renderer& r, const Value& value, Args& args) {
             begin = end + 1;
         }
     } else {
-        paths.push_back(bound[2].value_or(Value{None{}}));
+        paths.push_back(bound.value_or(2, Value{None{}}));
     }
     RIDGE_ASSIGN(const std::vector<Value> items, r.elements(value));
     std::vector<std::pair<Value, Value>> keyed;
@@ -83,7 +84,7 @@ Result<Value> sort(Renderer& r, const Value& value, Args& args) {
         RIDGE_ASSIGN(Value key, r.list(std::move(keys)));
         keyed.emplace_back(std::move(key), item);
     }
-    RIDGE_TRY(sort_by(r, keyed, bound[0].value_or(Value{false})));
+    RIDGE_TRY(sort_by(r, keyed, bound.value_or(0, Value{false})));
     return values_of(r, keyed);
 }
 
@@ -104,7 +105,7 @@ Result<Value> dictsort(Renderer& r, const Value& value, Args& args) {
         }
         keyed.emplace_back(std::move(by_what), std::move(pair));
     }
-    RIDGE_TRY(sort_by(r, keyed, bound[2].value_or(Value{false})));
+    RIDGE_TRY(sort_by(r, keyed, bound.value_or(2, Value{false})));
     return values_of(r, keyed);
 }
 
@@ -125,7 +126,7 @@ Result<Value> unique(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("unique", args, {"case_sensitive", "attribute"}));
     const bool case_sensitive = bound[0] && truthy(*bound[0]);
     return r.iterator(value,
-                      [value, case_sensitive, path = bound[1].value_or(Value{None{}}),
+                      [value, case_sensitive, path = bound.value_or(1, Value{None{}}),
                        source = NextItem(), seen = Dict()](Renderer& r_) mutable -> Item {
                           if (!source) {
                               RIDGE_ASSIGN(source, r_.walk(value));

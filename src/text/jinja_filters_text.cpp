@@ -11,7 +11,7 @@
 
 namespace ridge::jinja {
 
-Result<int64_t> integer_or(Renderer& r, std::string_view what, const std::optional<Value>& given,
+Result<int64_t> integer_or(Renderer& r, std::string_view what, const Value* given,
                            int64_t standard) {
     if (!given || given->none()) return standard;
     const auto value = given->integer();
@@ -94,7 +94,7 @@ Result<Value> indent(Renderer& r, const Value& value, Args& args) {
     if (text == nullptr)
         return r.error(
             fmt::format("'indent' takes a string, not a value of type {}", type_name(value)));
-    RIDGE_ASSIGN(const std::string by, indentation(r, bound[0].value_or(Value{int64_t{4}})));
+    RIDGE_ASSIGN(const std::string by, indentation(r, bound.value_or(0, Value{int64_t{4}})));
     const bool first = bound[1] && truthy(*bound[1]);
     const bool blank = bound[2] && truthy(*bound[2]);
     Args none;
@@ -189,7 +189,7 @@ std::optional<int64_t> truncated(double value) {
 
 Result<Value> to_int(Renderer& r, const Value& value, Args& args) {
     RIDGE_ASSIGN(const Bound bound, r.bind("int", args, {"default", "base"}));
-    const Value standard = bound[0].value_or(Value{int64_t{0}});
+    Value standard = bound.value_or(0, Value{int64_t{0}});
     if (bound[1] && bound[1]->integer() != 10) return r.error("'int' with a base is not supported");
     if (value.undefined()) return r.attribute(value, "");  // says what is undefined
     if (const auto i = value.integer()) return Value{*i};
@@ -214,7 +214,7 @@ Result<Value> to_float(Renderer& r, const Value& value, Args& args) {
     if (const auto n = value.number()) return Value{*n};
     if (const Text* text = value.text())
         if (const auto n = parse_double(text->bytes())) return Value{*n};
-    return bound[0].value_or(Value{0.0});
+    return bound.value_or(0, Value{0.0});
 }
 
 Result<Value> absolute(Renderer& r, const Value& value, Args& args) {
@@ -234,10 +234,12 @@ Result<Value> round(Renderer& r, const Value& value, Args& args) {
     if (!number)
         return r.error(
             fmt::format("'round' takes a number, not a value of type {}", type_name(value)));
-    if (bound[0] && !bound[0]->integer())
+    const Value given = bound.value_or(0, Value{int64_t{0}});
+    const auto digits = given.integer();
+    if (!digits)
         return r.error(fmt::format("'round' takes an integer as precision, not a value of type {}",
-                                   type_name(*bound[0])));
-    const int64_t precision = bound[0] ? *bound[0]->integer() : 0;
+                                   type_name(given)));
+    const int64_t precision = *digits;
     if (precision < 0 || precision > 15)
         return r.error("'round' to a precision that is not from 0 to 15 is not supported");
     if (method != "common" && !std::isfinite(*number))

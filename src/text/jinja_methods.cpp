@@ -106,12 +106,14 @@ Result<Value> split(Renderer& r, const Text& text, const std::string& name, Args
 // Line ends that str.splitlines() knows.
 Result<Value> split_lines(Renderer& r, const Text& text, Args& args) {
     RIDGE_ASSIGN(const Renderer::Bound bound, r.bind("splitlines", args, {"keepends"}));
-    if (bound[0] && !bound[0]->integer())
+    const Value keepends = bound.value_or(0, Value{false});
+    const auto number = keepends.integer();
+    if (!number)
         return r.error(fmt::format("'splitlines' takes a boolean, not a value of type {}",
-                                   type_name(*bound[0])));
-    if (bound[0] && *bound[0]->integer() != static_cast<int>(*bound[0]->integer()))
+                                   type_name(keepends)));
+    if (*number != static_cast<int>(*number))
         return r.error("'splitlines' takes no number of more than 32 bits");  // nor does Python
-    const bool keep = bound[0] && truthy(*bound[0]);
+    const bool keep = *number != 0;
     const string_view s = text.bytes();
     std::vector<Value> out;
     size_t begin = 0;

@@ -67,8 +67,26 @@ class Renderer {
     // A filter that a filter was given by name.
     Result<Value> apply(Filter filter, const Value& input, Args& args);
 
-    // Arguments by the names of their parameters; nullopt: not given.
-    using Bound = std::vector<std::optional<Value>>;
+    // Arguments in the order of their parameters; null where one was not given.
+    class Bound {
+      public:
+        explicit Bound(size_t parameters) : values_(parameters) {}
+        Value* operator[](size_t i) {
+            std::optional<Value>& value = values_[i];
+            return value ? &*value : nullptr;
+        }
+        const Value* operator[](size_t i) const {
+            const std::optional<Value>& value = values_[i];
+            return value ? &*value : nullptr;
+        }
+        Value value_or(size_t i, Value otherwise) const {
+            return values_[i].value_or(std::move(otherwise));
+        }
+        void set(size_t i, Value value) { values_[i] = std::move(value); }
+
+      private:
+        std::vector<std::optional<Value>> values_;
+    };
     Result<Bound> bind(std::string_view what, Args& args,
                        std::initializer_list<std::string_view> names, size_t required = 0);
 
