@@ -12,10 +12,6 @@ namespace {
 // depth of the recursion and, where they fan out, its time.
 constexpr int kMaxSteps = 200;
 
-tl::unexpected<Error> unsupported(std::string what) {
-    return fail(ErrorCode::unsupported, std::move(what));
-}
-
 bool is_one_of(std::string_view key, std::initializer_list<std::string_view> keys) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
@@ -88,8 +84,7 @@ Result<Json> merge(const Json& root, const Json& first, const Json& second, cons
     RIDGE_ASSIGN(const Json b, flat(root, second, at, steps));
     if (a.is_boolean()) return a.get<bool>() ? b : a;
     if (b.is_boolean()) return b.get<bool>() ? a : b;
-    if (!a.is_object() || !b.is_object())
-        return fail(ErrorCode::invalid_argument, fmt::format("there is no schema at {}", at));
+    if (!a.is_object() || !b.is_object()) return invalid("there is no schema at " + at);
     Json out = a;
     for (const auto& [key, value] : b.items()) {
         if (key == "properties") continue;

@@ -7,13 +7,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "base/status.hpp"
 
 namespace ridge::schema {
 
 using Json = nlohmann::ordered_json;
+
+inline tl::unexpected<Error> invalid(std::string what) {
+    return fail(ErrorCode::invalid_argument, std::move(what));
+}
+inline tl::unexpected<Error> unsupported(std::string what) {
+    return fail(ErrorCode::unsupported, std::move(what));
+}
+inline tl::unexpected<Error> nothing_fits(const std::string& at) {
+    return invalid("no value fits the schema at " + at);
+}
 
 // Bounds of a number; what is absent is unbounded.
 struct Bounds {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "sample/schema_parts.hpp"
 #include "text/unicode.hpp"
@@ -102,8 +103,7 @@ class PatternParser {
         return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0';
     }
     tl::unexpected<Error> refuse(std::string_view what) const {
-        return fail(
-            ErrorCode::unsupported,
+        return unsupported(
             fmt::format("{} at offset {} of the pattern is outside what ridge reads", what, pos_));
     }
 
