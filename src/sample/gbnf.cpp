@@ -17,25 +17,6 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-void append_utf8(std::string& out, uint32_t c) {
-    const auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
-    if (c < 0x80) {
-        put(c);
-    } else if (c < 0x800) {
-        put(0xC0 | c >> 6);
-        put(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        put(0xE0 | c >> 12);
-        put(0x80 | (c >> 6 & 0x3F));
-        put(0x80 | (c & 0x3F));
-    } else {
-        put(0xF0 | c >> 18);
-        put(0x80 | (c >> 12 & 0x3F));
-        put(0x80 | (c >> 6 & 0x3F));
-        put(0x80 | (c & 0x3F));
-    }
-}
-
 class Parser {
   public:
     explicit Parser(std::string_view text) : text_(text) {}
@@ -314,7 +295,7 @@ class Parser {
             if (done()) return error(at, "this string is not closed");
             if (peek() == '"') break;
             RIDGE_ASSIGN(const uint32_t c, character());
-            append_utf8(tree_.bytes, c);
+            text::append_utf8(tree_.bytes, c);
         }
         ++pos_;
         return add(Kind::text, at, begin, static_cast<uint32_t>(tree_.bytes.size()) - begin);

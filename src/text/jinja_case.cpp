@@ -19,27 +19,6 @@ struct Special {
 
 #include "text/jinja_case.inc"
 
-void append_utf8(std::string& out, uint32_t c) {
-    const auto tail = [&](int shift) {
-        out.push_back(static_cast<char>(0x80 | ((c >> shift) & 0x3F)));
-    };
-    if (c < 0x80) {
-        out.push_back(static_cast<char>(c));
-    } else if (c < 0x800) {
-        out.push_back(static_cast<char>(0xC0 | c >> 6));
-        tail(0);
-    } else if (c < 0x10000) {
-        out.push_back(static_cast<char>(0xE0 | c >> 12));
-        tail(6);
-        tail(0);
-    } else {
-        out.push_back(static_cast<char>(0xF0 | c >> 18));
-        tail(12);
-        tail(6);
-        tail(0);
-    }
-}
-
 template <size_t n, size_t m>
 std::string map(uint32_t c, const Run (&runs)[n], const Special (&specials)[m]) {
     for (const Special& special : specials)
@@ -49,7 +28,8 @@ std::string map(uint32_t c, const Run (&runs)[n], const Special (&specials)[m]) 
                                       [](const Run& r, uint32_t v) { return r.last < v; });
     const bool mapped =
         run != std::end(runs) && run->first <= c && (c - run->first) % run->step == 0;
-    append_utf8(out, mapped ? static_cast<uint32_t>(static_cast<int32_t>(c) + run->delta) : c);
+    text::append_utf8(out,
+                      mapped ? static_cast<uint32_t>(static_cast<int32_t>(c) + run->delta) : c);
     return out;
 }
 

@@ -332,21 +332,7 @@ Result<std::string> unescape(std::string_view token) {
         }
         if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
             return fail(ErrorCode::unsupported, "this string has an escape that is no character");
-        if (value < 0x80) {
-            out.push_back(static_cast<char>(value));
-        } else if (value < 0x800) {
-            out.push_back(static_cast<char>(0xC0 | value >> 6));
-            out.push_back(static_cast<char>(0x80 | (value & 0x3F)));
-        } else if (value < 0x10000) {
-            out.push_back(static_cast<char>(0xE0 | value >> 12));
-            out.push_back(static_cast<char>(0x80 | ((value >> 6) & 0x3F)));
-            out.push_back(static_cast<char>(0x80 | (value & 0x3F)));
-        } else {
-            out.push_back(static_cast<char>(0xF0 | value >> 18));
-            out.push_back(static_cast<char>(0x80 | ((value >> 12) & 0x3F)));
-            out.push_back(static_cast<char>(0x80 | ((value >> 6) & 0x3F)));
-            out.push_back(static_cast<char>(0x80 | (value & 0x3F)));
-        }
+        text::append_utf8(out, value);
     }
     return out;
 }

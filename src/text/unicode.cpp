@@ -101,6 +101,25 @@ CodePoint decode_utf8(std::string_view text, size_t pos) {
     return {value, lead.length};
 }
 
+void append_utf8(std::string& out, uint32_t c) {
+    const auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
+    if (c < 0x80) {
+        put(c);
+    } else if (c < 0x800) {
+        put(0xC0 | c >> 6);
+        put(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        put(0xE0 | c >> 12);
+        put(0x80 | (c >> 6 & 0x3F));
+        put(0x80 | (c & 0x3F));
+    } else {
+        put(0xF0 | c >> 18);
+        put(0x80 | (c >> 12 & 0x3F));
+        put(0x80 | (c >> 6 & 0x3F));
+        put(0x80 | (c & 0x3F));
+    }
+}
+
 std::optional<std::string> replace_ill_formed(std::string_view text) {
     std::optional<std::string> fixed;
     const auto foreign = std::find_if(text.begin(), text.end(),

@@ -55,6 +55,9 @@ struct CodePoint {
 // calls so (table 3-7): no overlong forms, no surrogates, nothing above U+10FFFF.
 CodePoint decode_utf8(std::string_view text, size_t pos);
 
+// Appends the sequence of a code point: at most U+10FFFF, no surrogate.
+void append_utf8(std::string& out, uint32_t code_point);
+
 // `text` with U+FFFD for each byte that is not part of a well-formed sequence; nullopt when there
 // is no such byte.
 std::optional<std::string> replace_ill_formed(std::string_view text);

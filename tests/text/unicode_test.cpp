@@ -54,13 +54,16 @@ TEST(Unicode, WhiteSpaceIsTheProperty) {
     }
 }
 
-TEST(Unicode, DecodesEveryCodePoint) {
+TEST(Unicode, ReadsAndWritesEveryCodePoint) {
     for (uint32_t c = 0; c <= 0x10FFFF; ++c) {
         if (is_surrogate(c)) continue;
         const std::string s = "x" + utf8(c) + "y";
         const text::CodePoint got = text::decode_utf8(s, 1);
         ASSERT_EQ(got.value, c);
         ASSERT_EQ(got.length, s.size() - 2);
+        std::string written = "x";
+        text::append_utf8(written, c);
+        ASSERT_EQ(written + "y", s);
     }
 }
 
