@@ -83,8 +83,7 @@ Result<Body> Parser::statements(std::initializer_list<std::string_view> ends) {
         } else if (token.kind == TokenKind::variable_begin) {
             ++at_;
             auto print = make(StmtKind::print, current().offset);
-            RIDGE_ASSIGN(ExprPtr value, tuple(true));
-            print->exprs.push_back(std::move(value));
+            RIDGE_ASSIGN(print->exprs.emplace_back(), tuple(true));
             if (current().kind != TokenKind::variable_end)
                 return error_here("'}}' is missing here");
             ++at_;
@@ -105,6 +104,25 @@ Result<Body> Parser::statements(std::initializer_list<std::string_view> ends) {
             RIDGE_TRY(statement(body));
         }
     }
+}
+
+// Statements up to {% END %}, that tag included.
+Result<Body> Parser::body_until(std::string_view end) {
+    RIDGE_ASSIGN(Body body, statements({end}));
+    ++at_;
+    RIDGE_TRY(end_block(end));
+    return body;
+}
+
+// From the tag that ended the body before, which is {% else %} or {% END %}, to the block's end.
+Status Parser::last_body(Stmt& block, std::string_view end) {
+    if (!skip_name("else")) {
+        ++at_;
+        return end_block(end);
+    }
+    RIDGE_TRY(end_block("else"));
+    RIDGE_ASSIGN(block.bodies.emplace_back(), body_until(end));
+    return {};
 }
 
 Status Parser::statement(Body& out) {
@@ -151,20 +169,12 @@ Result<std::unique_ptr<Stmt>> Parser::parse_if() {
     ++at_;
     const Level condition_level(conditions_);
     for (;;) {
-        RIDGE_ASSIGN(ExprPtr condition, tuple(false));
+        RIDGE_ASSIGN(made->exprs.emplace_back(), tuple(false));
         RIDGE_TRY(end_block("if"));
-        made->exprs.push_back(std::move(condition));
-        RIDGE_ASSIGN(Body body, statements({"elif", "else", "endif"}));
-        made->bodies.push_back(std::move(body));
+        RIDGE_ASSIGN(made->bodies.emplace_back(), statements({"elif", "else", "endif"}));
         if (!skip_name("elif")) break;
     }
-    if (skip_name("else")) {
-        RIDGE_TRY(end_block("else"));
-        RIDGE_ASSIGN(Body body, statements({"endif"}));
-        made->bodies.push_back(std::move(body));
-    }
-    ++at_;
-    RIDGE_TRY(end_block("endif"));
+    RIDGE_TRY(last_body(*made, "endif"));
     return made;
 }
 
@@ -224,9 +234,8 @@ Result<std::unique_ptr<Stmt>> Parser::parse_for() {
     RIDGE_ASSIGN(made->target, target(false));
     if (!skip_name("in")) return error_here("'in' is missing here");
     in_loop_head_ = true;
-    RIDGE_ASSIGN(ExprPtr items, tuple(false));
+    RIDGE_ASSIGN(made->exprs.emplace_back(), tuple(false));
     in_loop_head_ = false;
-    made->exprs.push_back(std::move(items));
     ExprPtr condition;
     if (skip_name("if")) {
         RIDGE_ASSIGN(condition, expression());
@@ -236,18 +245,11 @@ Result<std::unique_ptr<Stmt>> Parser::parse_for() {
     RIDGE_TRY(end_block("for"));
     ++loops_;
     open_loops_.push_back({made.get(), false});
-    RIDGE_ASSIGN(Body body, statements({"else", "endfor"}));
+    RIDGE_ASSIGN(made->bodies.emplace_back(), statements({"else", "endfor"}));
     open_loops_.pop_back();
     --loops_;
-    made->bodies.push_back(std::move(body));
-    if (skip_name("else")) {
-        RIDGE_TRY(end_block("else"));
-        RIDGE_ASSIGN(Body otherwise, statements({"endfor"}));
-        made->bodies.push_back(std::move(otherwise));
-    }
+    RIDGE_TRY(last_body(*made, "endfor"));
     --fors_;
-    ++at_;
-    RIDGE_TRY(end_block("endfor"));
     return made;
 }
 
@@ -256,8 +258,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_set() {
     ++at_;
     RIDGE_ASSIGN(made->target, target(true));
     if (skip_op("=")) {
-        RIDGE_ASSIGN(ExprPtr value, tuple(true));
-        made->exprs.push_back(std::move(value));
+        RIDGE_ASSIGN(made->exprs.emplace_back(), tuple(true));
         RIDGE_TRY(end_block("set"));
         return made;
     }
@@ -268,10 +269,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_set() {
     }
     made->exprs.push_back(std::move(filters));
     RIDGE_TRY(end_block("set"));
-    RIDGE_ASSIGN(Body body, statements({"endset"}));
-    made->bodies.push_back(std::move(body));
-    ++at_;
-    RIDGE_TRY(end_block("endset"));
+    RIDGE_ASSIGN(made->bodies.emplace_back(), body_until("endset"));
     return made;
 }
 
@@ -300,7 +298,6 @@ Status Parser::signature(Macro& macro) {
     return {};
 }
 
-// Statements up to {% END %}, that tag included.
 Result<Body> Parser::macro_body(Macro& macro, std::string_view end) {
     OpenMacro open{&macro, false, false, false};
     for (const Parameter& p : macro.parameters) {
@@ -310,11 +307,9 @@ Result<Body> Parser::macro_body(Macro& macro, std::string_view end) {
     }
     macros_.push_back(open);
     const uint32_t loops = std::exchange(loops_, 0);
-    RIDGE_ASSIGN(Body body, statements({end}));
+    RIDGE_ASSIGN(Body body, body_until(end));
     macros_.pop_back();
     loops_ = loops;
-    ++at_;
-    RIDGE_TRY(end_block(end));
     return body;
 }
 
@@ -347,13 +342,9 @@ Result<std::unique_ptr<Stmt>> Parser::parse_call_block() {
 Result<std::unique_ptr<Stmt>> Parser::parse_filter_block() {
     auto made = make(StmtKind::filter_block, current().offset);
     ++at_;
-    RIDGE_ASSIGN(ExprPtr filters, parse_filters(nullptr, true));
-    made->exprs.push_back(std::move(filters));
+    RIDGE_ASSIGN(made->exprs.emplace_back(), parse_filters(nullptr, true));
     RIDGE_TRY(end_block("filter"));
-    RIDGE_ASSIGN(Body body, statements({"endfilter"}));
-    made->bodies.push_back(std::move(body));
-    ++at_;
-    RIDGE_TRY(end_block("endfilter"));
+    RIDGE_ASSIGN(made->bodies.emplace_back(), body_until("endfilter"));
     return made;
 }
 
@@ -382,10 +373,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_with() {
         made->macro->parameters.push_back(std::move(parameter));
     }
     RIDGE_TRY(end_block("with"));
-    RIDGE_ASSIGN(Body body, statements({"endwith"}));
-    made->bodies.push_back(std::move(body));
-    ++at_;
-    RIDGE_TRY(end_block("endwith"));
+    RIDGE_ASSIGN(made->bodies.emplace_back(), body_until("endwith"));
     return made;
 }
 
