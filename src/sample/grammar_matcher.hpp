@@ -77,7 +77,17 @@ class GrammarMatcher {
         std::vector<uint32_t> parents;
     };
 
+    // The automaton and the tokens (grammar_matcher.cpp).
     uint32_t step(uint32_t config, uint8_t byte);
+    bool walk(std::vector<uint64_t>& bits);
+    const Run& run_of(uint32_t config);
+    bool takes_wide(uint32_t config, uint32_t next);
+    bool takes_all(uint32_t config, const TokenTrie::Below& below);
+    size_t bytes_used() const;
+    Status overflow() const;
+
+    // Configurations (grammar_configs.cpp).
+    uint32_t beginning();
     uint32_t compute(uint32_t config, uint8_t byte);
     void visit(uint32_t state, uint32_t stack);
     void close();
@@ -85,12 +95,6 @@ class GrammarMatcher {
     uint32_t intern_stack(uint32_t state, std::vector<uint32_t>& parents);
     void begin_tables();
     void rebuild();  // keeps what the current configuration needs
-    size_t bytes_used() const;
-    bool walk(std::vector<uint64_t>& bits);
-    const Run& run_of(uint32_t config);
-    bool takes_wide(uint32_t config, uint32_t next);
-    bool takes_all(uint32_t config, const TokenTrie::Below& below);
-    Status overflow() const;
 
     std::shared_ptr<const Grammar> grammar_;
     std::shared_ptr<const TokenTrie> trie_;
