@@ -52,6 +52,12 @@ Status Parser::end_block(std::string_view name) {
     return {};
 }
 
+// The end of a tag that a body follows: jinja2 takes a colon before it, as Python has one.
+Status Parser::begin_body(std::string_view name) {
+    skip_op(":");
+    return end_block(name);
+}
+
 Result<Body> Parser::parse_body() {
     RIDGE_ASSIGN(Body body, statements({}));
     if (current().kind != TokenKind::end)
@@ -120,7 +126,7 @@ Status Parser::last_body(Stmt& block, std::string_view end) {
         ++at_;
         return end_block(end);
     }
-    RIDGE_TRY(end_block("else"));
+    RIDGE_TRY(begin_body("else"));
     RIDGE_ASSIGN(block.bodies.emplace_back(), body_until(end));
     return {};
 }
@@ -145,7 +151,7 @@ Status Parser::statement(Body& out) {
         made = parse_with();
     } else if (name == "generation") {  // transformers marks the assistant's tokens with it
         ++at_;
-        RIDGE_TRY(end_block(name));
+        RIDGE_TRY(begin_body(name));
         auto block = make(StmtKind::generation, offset);
         block->macro = std::make_unique<Macro>();
         block->macro->name = name;
@@ -170,7 +176,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_if() {
     const Level condition_level(conditions_);
     for (;;) {
         RIDGE_ASSIGN(made->exprs.emplace_back(), tuple(false));
-        RIDGE_TRY(end_block("if"));
+        RIDGE_TRY(begin_body("if"));
         RIDGE_ASSIGN(made->bodies.emplace_back(), statements({"elif", "else", "endif"}));
         if (!skip_name("elif")) break;
     }
@@ -236,13 +242,12 @@ Result<std::unique_ptr<Stmt>> Parser::parse_for() {
     in_loop_head_ = true;
     RIDGE_ASSIGN(made->exprs.emplace_back(), tuple(false));
     in_loop_head_ = false;
-    ExprPtr condition;
+    made->exprs.emplace_back();
     if (skip_name("if")) {
-        RIDGE_ASSIGN(condition, expression());
+        RIDGE_ASSIGN(made->exprs.back(), expression());
     }
-    made->exprs.push_back(std::move(condition));
     if (is_name("recursive")) return error_here("recursive loops are not supported");
-    RIDGE_TRY(end_block("for"));
+    RIDGE_TRY(begin_body("for"));
     ++loops_;
     open_loops_.push_back({made.get(), false});
     RIDGE_ASSIGN(made->bodies.emplace_back(), statements({"else", "endfor"}));
@@ -263,12 +268,11 @@ Result<std::unique_ptr<Stmt>> Parser::parse_set() {
         return made;
     }
     made->kind = StmtKind::assign_block;
-    ExprPtr filters;
+    made->exprs.emplace_back();
     if (is_op("|")) {
-        RIDGE_ASSIGN(filters, parse_filters(nullptr, false));
+        RIDGE_ASSIGN(made->exprs.back(), parse_filters(nullptr, false));
     }
-    made->exprs.push_back(std::move(filters));
-    RIDGE_TRY(end_block("set"));
+    RIDGE_TRY(begin_body("set"));
     RIDGE_ASSIGN(made->bodies.emplace_back(), body_until("endset"));
     return made;
 }
@@ -319,7 +323,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_macro() {
     made->macro = std::make_unique<Macro>();
     RIDGE_ASSIGN(made->macro->name, expect_name());
     RIDGE_TRY(signature(*made->macro));
-    RIDGE_TRY(end_block("macro"));
+    RIDGE_TRY(begin_body("macro"));
     RIDGE_ASSIGN(made->macro->body, macro_body(*made->macro, "endmacro"));
     return made;
 }
@@ -334,7 +338,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_call_block() {
     RIDGE_ASSIGN(ExprPtr call, expression());
     if (call->kind != ExprKind::call) return error(offset, "a call is missing here");
     made->exprs.push_back(std::move(call));
-    RIDGE_TRY(end_block("call"));
+    RIDGE_TRY(begin_body("call"));
     RIDGE_ASSIGN(made->macro->body, macro_body(*made->macro, "endcall"));
     return made;
 }
@@ -343,7 +347,7 @@ Result<std::unique_ptr<Stmt>> Parser::parse_filter_block() {
     auto made = make(StmtKind::filter_block, current().offset);
     ++at_;
     RIDGE_ASSIGN(made->exprs.emplace_back(), parse_filters(nullptr, true));
-    RIDGE_TRY(end_block("filter"));
+    RIDGE_TRY(begin_body("filter"));
     RIDGE_ASSIGN(made->bodies.emplace_back(), body_until("endfilter"));
     return made;
 }

@@ -29,6 +29,7 @@ class Parser {
     Result<Target> target(bool of_set);
     void declares(std::string_view name);
     void reads(std::string_view name);
+    Status begin_body(std::string_view name);
     Result<Body> body_until(std::string_view end);
     Status last_body(Stmt& block, std::string_view end);
     Result<Body> macro_body(Macro& macro, std::string_view end);
