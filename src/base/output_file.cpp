@@ -25,6 +25,19 @@ std::string behind_links(const std::string& path) {
     return target;
 }
 
+// A new file beside `target`, and its name. O_EXCL: another program's part, or a file of the user's
+// that has the name, is left alone. -1 and errno where there can be none.
+int create_beside(const std::string& target, std::string& part) {
+    constexpr int most_names = 1000;  // left by programs that were killed and had this number
+    for (int n = 0; n < most_names; ++n) {
+        part = n == 0 ? fmt::format("{}.{}.part", target, ::getpid())
+                      : fmt::format("{}.{}-{}.part", target, ::getpid(), n);
+        const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
 }  // namespace
 
 Status may_replace(const std::string& path) {
@@ -36,26 +49,39 @@ Status may_replace(const std::string& path) {
                             S_ISDIR(info.st_mode) ? "is a directory" : "is no regular file"));
 }
 
+Status no_input(const std::string& out, const std::vector<std::string>& inputs) {
+    struct stat written = {}, read = {};
+    // a terminal may be both
+    if (::stat(out.c_str(), &written) != 0 || !S_ISREG(written.st_mode)) return {};
+    for (const std::string& in : inputs)
+        if (::stat(in.c_str(), &read) == 0 && read.st_dev == written.st_dev &&
+            read.st_ino == written.st_ino)
+            return fail(
+                ErrorCode::invalid_argument,
+                fmt::format("'{}' is a file that is read; give the new one another name.", out));
+    return {};
+}
+
 Status move_over(const std::string& part, const std::string& path) {
     if (std::rename(part.c_str(), behind_links(path).c_str()) == 0) return {};
     return fail(ErrorCode::io, fmt::format("Cannot write '{}': {}.", path, std::strerror(errno)));
 }
 
-Result<OutputFile> OutputFile::create(const std::string& path, Special special,
-                                      std::string_view suffix) {
+Result<OutputFile> OutputFile::create(const std::string& path, Special special) {
     struct stat info = {};
     const bool there = ::stat(path.c_str(), &info) == 0;
     const bool direct = there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
     if (!direct || special == Special::refuse) RIDGE_TRY(may_replace(path));
-    std::string name = path, target = behind_links(path);
-    std::string part = direct ? std::string() : target + std::string(suffix);
-    // all names are made by now: nothing is open that running out of memory would leak
-    const int fd =
-        ::open(direct ? target.c_str() : part.c_str(),
-               O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (direct ? O_NONBLOCK : 0), 0666);
-    if (fd < 0)
+    std::string name = path, target = behind_links(path), part;
+    // nothing that takes memory follows the opening: running out of it would leak the file
+    const int fd = direct ? ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK)
+                          : create_beside(target, part);
+    if (fd < 0) {
+        const int why = errno;
+        const std::string by = direct ? "" : fmt::format(" by way of '{}'", part);
         return fail(ErrorCode::io,
-                    fmt::format("Cannot create '{}': {}.", path, std::strerror(errno)));
+                    fmt::format("Cannot create '{}'{}: {}.", path, by, std::strerror(why)));
+    }
     // O_NONBLOCK was for opening alone: a pipe that nobody reads is an error, not a wait
     if (direct) (void)::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     if (there && !direct) (void)::fchmod(fd, info.st_mode & 07777);
@@ -119,9 +145,8 @@ Status OutputFile::commit() {
     return error;
 }
 
-Status write_file(const std::string& path, std::string_view bytes, OutputFile::Special special,
-                  std::string_view suffix) {
-    RIDGE_ASSIGN(OutputFile file, OutputFile::create(path, special, suffix));
+Status write_file(const std::string& path, std::string_view bytes, OutputFile::Special special) {
+    RIDGE_ASSIGN(OutputFile file, OutputFile::create(path, special));
     RIDGE_TRY(file.write(bytes));
     return file.commit();
 }

@@ -1,5 +1,7 @@
 // A file that appears under its name when it is complete: written beside that name and renamed
-// onto it. Until then, and after any failure, what had the name before is as it was.
+// onto it. Until then, and after any failure, what had the name before is as it was. Until then it
+// has a name that nothing had before (NAME.PID.part), so that two programs may write the same file:
+// it becomes what the last one wrote, whole.
 //
 // Renaming onto a device or a pipe (/dev/null, /dev/full) would put a plain file in its place:
 // these are refused, or written into where the writer asks for that. A symbolic link stays one; the
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.hpp"
 
@@ -18,10 +21,9 @@ class OutputFile {
   public:
     enum class Special { refuse, write };  // what to do with a device or a pipe
 
-    // Begins what will be `path`, as path + `suffix`. Errors: io (a directory, a device, a folder
-    // that is not there or not writable).
-    static Result<OutputFile> create(const std::string& path, Special special = Special::refuse,
-                                     std::string_view suffix = ".part");
+    // Begins what will be `path`. Errors: io (a directory, a device, a folder that is not there or
+    // not writable).
+    static Result<OutputFile> create(const std::string& path, Special special = Special::refuse);
     OutputFile(OutputFile&& other) noexcept;
     OutputFile& operator=(OutputFile&&) = delete;
     ~OutputFile();  // removes what was not committed
@@ -45,8 +47,11 @@ class OutputFile {
 
 // Bytes under a name, whole or not at all; devices and pipes are written into. Error: io.
 Status write_file(const std::string& path, std::string_view bytes,
-                  OutputFile::Special special = OutputFile::Special::write,
-                  std::string_view suffix = ".part");
+                  OutputFile::Special special = OutputFile::Special::write);
+
+// Is `out` none of the files that are read, by whatever names and links? Inputs that are not there
+// do not matter. Error: invalid_argument.
+Status no_input(const std::string& out, const std::vector<std::string>& inputs);
 
 // The two halves of that, for who writes the part in another way. May a file take the name `path`?
 // Errors: io (a directory, a device, a pipe).

@@ -1,7 +1,5 @@
 #include "runtime/profile.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -163,10 +161,9 @@ Status ThreadProfile::save() {
     std::error_code error;
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
     if (error) return fail(ErrorCode::io, what + error.message());
-    // several programs may write theirs at once
     const Status done =
         write_file(path_, file.dump(1, ' ', true, json::error_handler_t::replace) + '\n',
-                   OutputFile::Special::refuse, "." + std::to_string(getpid()) + ".part");
+                   OutputFile::Special::refuse);
     if (!done) return fail(ErrorCode::io, what + done.error().message);
     changed_ = false;
     return {};

@@ -19,7 +19,6 @@ namespace ridge {
 namespace {
 
 namespace fs = std::filesystem;
-using Special = OutputFile::Special;
 
 class Output : public testing::Test {
   protected:
@@ -64,7 +63,7 @@ TEST_F(Output, AppearsWhenItIsComplete) {
         ASSERT_TRUE(file->write("one "));
         ASSERT_TRUE(file->write("two"));
         EXPECT_FALSE(fs::exists(path));
-        EXPECT_TRUE(fs::exists(path + ".part"));
+        EXPECT_TRUE(fs::exists(path + "." + std::to_string(getpid()) + ".part"));
         OutputFile moved = std::move(*file);
         ASSERT_TRUE(moved.commit());
     }
@@ -78,14 +77,61 @@ TEST_F(Output, AppearsWhenItIsComplete) {
 TEST_F(Output, WhatIsGivenUpLeavesTheOldFile) {
     const std::string path = dir_.write("old", "as it was");
     {
-        auto file = OutputFile::create(path, Special::refuse, ".draft");
+        auto file = OutputFile::create(path);
         ASSERT_TRUE(file);
         ASSERT_TRUE(file->write("something else"));
-        EXPECT_TRUE(fs::exists(path + ".draft"));
+        EXPECT_EQ(files(), 2u);
         EXPECT_EQ(test::read_file(path), "as it was");
     }
     EXPECT_EQ(test::read_file(path), "as it was");
     EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(Output, TwoWritersOfOneFileDoNotMix) {
+    const std::string path = dir_.file("out");
+    auto first = OutputFile::create(path);
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(first->write("the first "));
+    auto second = OutputFile::create(path);
+    ASSERT_TRUE(second);
+    ASSERT_TRUE(second->write("second"));
+    ASSERT_TRUE(second->commit());
+    ASSERT_TRUE(first->write("one"));
+    EXPECT_EQ(test::read_file(path), "second");
+    ASSERT_TRUE(first->commit());
+    EXPECT_EQ(test::read_file(path), "the first one");
+    EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(Output, FilesOfTheUsersKeepTheirNames) {
+    const std::string path = dir_.file("out");
+    const std::string own = dir_.write("out.part", "mine"),
+                      like = dir_.write("out." + std::to_string(getpid()) + ".part", "too");
+    const std::string led = dir_.write("led", "as it was");
+    fs::create_symlink(led, path + "." + std::to_string(getpid()) + "-1.part");
+    ASSERT_TRUE(write_file(path, "new"));
+    EXPECT_EQ(test::read_file(path), "new");
+    EXPECT_EQ(test::read_file(own), "mine");
+    EXPECT_EQ(test::read_file(like), "too");
+    EXPECT_EQ(test::read_file(led), "as it was");
+    EXPECT_EQ(files(), 5u);
+}
+
+TEST_F(Output, WhatIsReadIsNoOutput) {
+    const std::string in = dir_.write("in", "x"), other = dir_.write("other", "y");
+    fs::create_symlink(in, dir_.file("link"));
+    fs::create_hard_link(in, dir_.file("hard"));
+    for (const std::string& out :
+         {in, dir_.file("link"), dir_.file("hard"), dir_.path() + "/./in"}) {
+        const Status s = no_input(out, {dir_.file("none"), other, in});
+        ASSERT_FALSE(s) << out;
+        EXPECT_EQ(s.error().code, ErrorCode::invalid_argument);
+        EXPECT_NE(s.error().message.find(out), std::string::npos) << s.error().message;
+        EXPECT_TRUE(no_input(out, {dir_.file("none"), "", other}));
+    }
+    EXPECT_TRUE(no_input("", {""}));
+    EXPECT_TRUE(no_input(dir_.file("none"), {dir_.file("none"), in}));
+    EXPECT_TRUE(no_input("/dev/null", {"/dev/null"}));  // is written into, not replaced
 }
 
 TEST_F(Output, AFullDiskLeavesTheOldFile) {
@@ -116,6 +162,7 @@ TEST_F(Output, ReplacedFilesKeepTheirPermissions) {
 TEST_F(Output, FoldersThatTakeNoFile) {
     expect_failure(write_file(dir_.path(), "x"), "is a directory");
     expect_failure(write_file("/nowhere/at/all", "x"), "Cannot create '/nowhere/at/all'");
+    expect_failure(write_file(dir_.file(std::string(250, 'n')), "x"), ".part': File name too long");
     expect_failure(write_file(dir_.write("plain", "") + "/below", "x"), "Cannot create");
     expect_failure(write_file("/proc/ridge", "x"), "Cannot create");  // not even root
     expect_failure(write_file("", "x"), "no name");
@@ -136,7 +183,7 @@ TEST_F(Output, ANameThatIsTakenMeanwhile) {
     ASSERT_TRUE(file);
     fs::create_directory(path);
     expect_failure(file->commit(), "Cannot write '" + path + "'");
-    EXPECT_FALSE(fs::exists(path + ".part"));
+    EXPECT_EQ(files(), 1u);
     EXPECT_TRUE(fs::is_directory(path));
 }
 
@@ -150,7 +197,6 @@ TEST_F(Output, DevicesAreWrittenIntoOrRefused) {
         struct stat info = {};
         ASSERT_EQ(stat(device, &info), 0);
         EXPECT_TRUE(S_ISCHR(info.st_mode));
-        EXPECT_FALSE(fs::exists(std::string(device) + ".part"));
     }
 }
 

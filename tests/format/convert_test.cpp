@@ -12,6 +12,7 @@
 #include "format/convert_vocab.hpp"
 #include "runtime/model.hpp"
 #include "support/engine.hpp"
+#include "support/parts.hpp"
 #include "support/temp_dir.hpp"
 #include "text/tokenizer.hpp"
 #include "text/vocab.hpp"
@@ -128,7 +129,7 @@ class DamagedFolder : public testing::Test {
     std::string refused(const ConvertOptions& options = {}) {
         const auto report = convert_folder(folder_, dir_.file("out.gguf"), options);
         EXPECT_FALSE(fs::exists(dir_.file("out.gguf")));
-        EXPECT_FALSE(fs::exists(dir_.file("out.gguf.part")));
+        EXPECT_FALSE(test::part_is_left(dir_.file("out.gguf")));
         if (report) return "accepted";
         EXPECT_EQ(report.error().message.back(), '.');
         return report.error().message;

@@ -11,6 +11,7 @@
 
 #include "hostile_files.hpp"
 #include "support/cli.hpp"
+#include "support/parts.hpp"
 #include "support/random_model.hpp"
 #include "support/sanitized.hpp"
 
@@ -73,7 +74,7 @@ class HostileVerbs : public testing::Test {
             EXPECT_EQ(r.out, "") << what;
             EXPECT_FALSE(fs::exists(out())) << what;
         }
-        EXPECT_FALSE(fs::exists(out() + ".part")) << what;
+        EXPECT_FALSE(test::part_is_left(out())) << what;
         fs::remove(out());
     }
 
