@@ -23,6 +23,9 @@ int export_model(const ExportArgs& a) {
     if (!prompts) return complain(prompts.error());
     const auto file = GgufFile::open(*path);
     if (!file) return complain(file.error());
+    std::vector<std::string> inputs = file->paths();
+    inputs.push_back(a.calibration);
+    if (const Status apart = no_input(a.out, inputs); !apart) return complain(apart.error());
     const auto image = image::export_image(*file, *prompts);
     if (!image) return complain(image.error());
     const std::string_view bytes(reinterpret_cast<const char*>(image->bytes.data()),

@@ -119,6 +119,9 @@ int simulate(const SimArgs& a) {
     if (a.firmware.empty()) return complain("sim needs a firmware file (ELF)");
     const auto elf = rv32::read_elf(a.firmware);
     if (!elf) return complain(elf.error());
+    for (const std::string& out : {a.trace, a.json})
+        if (const Status apart = no_input(out, {a.firmware, a.flash, a.board}); !apart)
+            return complain(apart.error());
     return run_board(a, *elf, std::move(*board));
 }
 

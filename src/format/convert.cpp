@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <new>
 
+#include "base/output_file.hpp"
 #include "format/convert_shape.hpp"
 #include "format/convert_vocab.hpp"
 #include "format/dequantize.hpp"
@@ -120,6 +121,7 @@ Result<ConvertReport> convert_checked(const std::string& path, const std::string
                                     gguf::quoted(options.type)));
     }
     RIDGE_ASSIGN(const HfFolder folder, HfFolder::open(path));
+    RIDGE_TRY(no_input(out, folder.inputs()));
     GgufWriter writer;
     RIDGE_ASSIGN(const ModelShape shape, convert::set_parameters(folder, writer));
     std::filesystem::path named = std::filesystem::path(path).lexically_normal();

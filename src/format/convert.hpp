@@ -27,7 +27,7 @@ struct ConvertReport {
 // Reads llama, mistral, qwen2, qwen3, gemma2, gemma3 and phi3 folders (config.json, safetensors,
 // tokenizer) and writes `out`, which exists only once it is complete. Errors: not_found, io,
 // bad_file, unsupported (anything that the written file would compute differently), cancelled,
-// out_of_memory.
+// out_of_memory, invalid_argument (`out` is a file that is read).
 Result<ConvertReport> convert_folder(const std::string& folder, const std::string& out,
                                      const ConvertOptions& options);
 

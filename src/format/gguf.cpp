@@ -134,6 +134,12 @@ const std::string& GgufFile::path() const {
     return impl_->parts.front().path();
 }
 
+std::vector<std::string> GgufFile::paths() const {
+    std::vector<std::string> out;
+    for (const MappedFile& part : impl_->parts) out.push_back(part.path());
+    return out;
+}
+
 Status GgufFile::read(const uint8_t* data, uint64_t bytes, uint8_t* to) const {
     for (const MappedFile& part : impl_->parts)
         if (part.contains(data)) return part.read(data, bytes, to);

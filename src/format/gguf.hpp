@@ -67,6 +67,7 @@ class GgufFile {
     uint32_t version() const;
     uint64_t file_bytes() const;  // of all parts
     const std::string& path() const;
+    std::vector<std::string> paths() const;  // of all parts, in order
 
     // Copies bytes of a tensor to `to` by reading its file, not through the mapping: for what is
     // needed once (MappedFile::read). Any thread. Error: io.

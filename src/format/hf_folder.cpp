@@ -50,6 +50,17 @@ Result<std::set<std::string>> shard_names(const HfFolder& folder) {
 
 }  // namespace
 
+std::vector<std::string> HfFolder::inputs() const {
+    std::vector<std::string> out;
+    for (const char* name :
+         {"config.json", "generation_config.json", "model.safetensors.index.json", "tokenizer.json",
+          "tokenizer.model", "tokenizer_config.json", "added_tokens.json", "chat_template.json",
+          "chat_template.jinja"})
+        out.push_back(file(name));
+    for (const SafetensorsFile& weights : files) out.push_back(weights.path());
+    return out;
+}
+
 Result<HfFolder> HfFolder::open(const std::string& path) {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error))

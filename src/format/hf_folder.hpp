@@ -24,6 +24,8 @@ struct HfFolder {
     std::map<std::string, FolderTensor, std::less<>> tensors;
 
     std::string file(const char* name) const { return path + "/" + name; }
+    // Every file that a conversion may read, there or not.
+    std::vector<std::string> inputs() const;
 
     // Errors: not_found (no folder, no config.json, no safetensors), bad_file (an index that names
     // files outside the folder, a tensor twice), those of reading JSON and safetensors.

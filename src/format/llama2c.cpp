@@ -15,6 +15,7 @@
 #include "base/checked.hpp"
 #include "base/cursor.hpp"
 #include "base/mapped_file.hpp"
+#include "base/output_file.hpp"
 #include "format/gguf_writer.hpp"
 
 namespace ridge {
@@ -169,6 +170,7 @@ Status convert_llama2c(const std::string& checkpoint, const std::string& tokeniz
                        const std::string& out) {
     RIDGE_ASSIGN(const auto weights, MappedFile::open(checkpoint));
     RIDGE_ASSIGN(const auto vocabulary, MappedFile::open(tokenizer));
+    RIDGE_TRY(no_input(out, {checkpoint, tokenizer}));
     Cursor cursor(weights.data(), weights.size());
     RIDGE_ASSIGN(const Checkpoint c, read_header(weights, cursor));
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
+#include "base/output_file.hpp"
 #include "format/dequantize.hpp"
 #include "format/gguf_types.hpp"
 #include "format/gguf_writer.hpp"
@@ -116,11 +116,9 @@ Result<QuantizeReport> plan_model(const std::string& in, const QuantizeOptions& 
 Result<QuantizeReport> quantize_model(const std::string& in, const std::string& out,
                                       const QuantizeOptions& options) {
     RIDGE_ASSIGN(Job job, prepare(in, options));
-    std::error_code error;
-    if (std::filesystem::equivalent(in, out, error))
-        return fail(
-            ErrorCode::invalid_argument,
-            fmt::format("'{}' is the file that is read; give the new one another name.", out));
+    std::vector<std::string> inputs = job.file.paths();
+    inputs.push_back(options.importance);
+    RIDGE_TRY(no_input(out, inputs));
     GgufWriter writer;
     for (const std::string& key : job.file.keys()) {
         if (key == "general.alignment" || key.starts_with("split.")) continue;

@@ -39,7 +39,8 @@ struct QuantizeReport {
 Result<QuantizeReport> plan_model(const std::string& in, const QuantizeOptions& options);
 
 // Reads `in` (all its parts) and writes one file `out`, which exists only once it is complete.
-// Errors, beside those: bad_file (a weight that is not finite), io, cancelled.
+// Errors, beside those: invalid_argument (`out` is a file that is read), bad_file (a weight that is
+// not finite), io, cancelled.
 Result<QuantizeReport> quantize_model(const std::string& in, const std::string& out,
                                       const QuantizeOptions& options);
 

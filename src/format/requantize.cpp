@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/output_file.hpp"
 #include "format/dequantize.hpp"
 #include "format/gguf.hpp"
 #include "format/gguf_writer.hpp"
@@ -29,6 +30,7 @@ GgufWriter::RowSource converted(const TensorInfo& from, DType type) {
 
 Status requantize(const std::string& in, const std::string& out, DType type, unsigned threads) {
     RIDGE_ASSIGN(const auto file, GgufFile::open(in));
+    RIDGE_TRY(no_input(out, file.paths()));
     GgufWriter writer;
     for (const std::string& key : file.keys()) {
         if (key == "general.alignment" || key.starts_with("split.")) continue;

@@ -108,6 +108,10 @@ TEST_F(QuantizeModel, ImportanceInBothFormsGivesTheSameFile) {
     ASSERT_TRUE(run(o));
     EXPECT_EQ(test::read_file(dir_.file("out.gguf")), weighted);
     EXPECT_NE(weighted, plain);
+    const auto over = quantize_model(in_, o.importance, o);
+    ASSERT_FALSE(over);
+    EXPECT_EQ(over.error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(test::read_file(o.importance), old.text());
 
     const auto before = GgufFile::open(in_), after = GgufFile::open(dir_.file("out.gguf"));
     const TensorInfo *from = before->find("blk.0.attn_q.weight"),

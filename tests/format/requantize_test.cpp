@@ -10,6 +10,7 @@
 #include "format/dequantize.hpp"
 #include "format/gguf_writer.hpp"
 #include "format/quantize.hpp"
+#include "format/quantize_model.hpp"
 #include "support/random_model.hpp"
 
 namespace ridge {
@@ -96,6 +97,24 @@ TEST(Requantize, ErrorsAreThoseOfTheReaderAndWriter) {
     const auto nowhere = requantize(in, dir.file("no/folder/out"), DType::f32);
     ASSERT_FALSE(nowhere);
     EXPECT_EQ(nowhere.error().code, ErrorCode::io);
+}
+
+TEST(Requantize, NoPartThatIsReadIsTheOutput) {
+    const test::TempDir dir;
+    const std::string parts[] = {"x-00001-of-00002.gguf", "x-00002-of-00002.gguf"};
+    for (const std::string& part : parts)
+        dir.write(part, test::read_file(RIDGE_TEST_DATA "/gguf/" + part));
+    for (const std::string& part : parts) {
+        const auto done = requantize(dir.file(parts[0]), dir.file(part), DType::f32);
+        ASSERT_FALSE(done) << part;
+        EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
+        const auto smaller = quantize_model(dir.file(parts[0]), dir.file(part), {});
+        ASSERT_FALSE(smaller) << part;
+        EXPECT_NE(smaller.error().message.find("is a file that is read"), std::string::npos)
+            << smaller.error().message;
+        EXPECT_EQ(test::read_file(dir.file(part)),
+                  test::read_file(RIDGE_TEST_DATA "/gguf/" + part));
+    }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_ridge.hpp"
+#include "support/parts.hpp"
 #include "support/random_model.hpp"
 #include "support/sanitized.hpp"
 
@@ -83,6 +84,12 @@ TEST(BoardCli, WhatCannotBeExportedLeavesNoFile) {
     const std::string empty = dir.write("empty.txt", "\n");
     expect_complaint("export " + tiny + " --calibration-text " + empty + " -o " + out, "no prompt");
     expect_complaint("export " + empty + " -o " + out, empty);
+    const std::string copy = dir.write("copy.gguf", test::read_file(tiny)),
+                      prompts = dir.write("prompts.txt", "One line.\n");
+    expect_complaint("export " + copy + " -o " + copy, "is a file that is read");
+    expect_complaint("export " + tiny + " --calibration-text " + prompts + " -o " + prompts,
+                     "is a file that is read");
+    EXPECT_EQ(test::read_file(prompts), "One line.\n");
     const std::string large = RIDGE_SOURCE_DIR "/models/tiny-f32.gguf";
     expect_complaint("export " + large + " -o " + out, "5 layers x KV width 64 = 320 of 256");
     expect_complaint("export " + large + " -o " + out, "vocabulary 1024 of 512");
@@ -91,7 +98,7 @@ TEST(BoardCli, WhatCannotBeExportedLeavesNoFile) {
     expect_complaint("export " + test::write_model(dir, c) + " -o " + out,
                      "norms of queries and keys in layer 0");
     EXPECT_FALSE(std::filesystem::exists(out));
-    EXPECT_FALSE(std::filesystem::exists(out + ".part"));
+    EXPECT_FALSE(test::part_is_left(out));
 }
 
 // The story is that of another implementation in floats (models/llama.py), token for token.
