@@ -185,11 +185,15 @@ Result<std::string> read_text(const std::string& path) {
 
 namespace {
 
-volatile sig_atomic_t interrupts = 0;
+volatile sig_atomic_t interrupt = 0;  // the first signal's number
 
-void on_interrupt(int) {
-    interrupts = interrupts + 1;
-    if (interrupts > 1) _exit(130);
+void on_interrupt(int signal) {
+    if (interrupt == 0) {
+        interrupt = signal;
+        return;
+    }
+    // a terminal that closes sends SIGHUP twice: by its shell, and by itself
+    if (signal != SIGHUP) _exit(128 + signal);
 }
 
 }  // namespace
@@ -198,12 +202,18 @@ void catch_interrupts() {
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, nullptr);
+    for (const int signal : {SIGTERM, SIGHUP}) {
+        struct sigaction before = {};
+        // what nohup has the program ignore stays ignored
+        if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signal, &action, nullptr);
+    }
 }
 bool interrupted() {
-    return interrupts > 0;
+    return interrupt != 0;
 }
-void clear_interrupt() {
-    interrupts = 0;
+int interrupt_code() {
+    return 128 + interrupt;
 }
 
 bool error_is_terminal() {

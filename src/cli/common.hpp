@@ -72,10 +72,11 @@ std::string model_folder();
 // A whole file; "-" is standard input. Error: not_found, io.
 Result<std::string> read_text(const std::string& path);
 
-// Ctrl-C: the first sets a flag that interrupted() reads, the second ends the program (exit 130).
+// Ctrl-C, SIGTERM and SIGHUP: the first sets a flag that interrupted() reads, a second ends the
+// program.
 void catch_interrupts();
 bool interrupted();
-void clear_interrupt();
+int interrupt_code();  // the exit code then: 128 and the signal's number, 130 for Ctrl-C
 
 // Is standard error / standard output a terminal?
 bool error_is_terminal();

@@ -28,7 +28,7 @@ int convert(ConvertArgs& a) {
     line.reset();
     if (!report) {
         complain(report.error());
-        return report.error().code == ErrorCode::cancelled ? 130 : 1;
+        return report.error().code == ErrorCode::cancelled ? interrupt_code() : 1;
     }
     fmt::print("{}: {}, tokenizer {}, {} tensors, {:.1f} MB", a.out, report->architecture,
                report->tokenizer, report->tensors, static_cast<double>(report->bytes) / 1e6);

@@ -152,7 +152,8 @@ void print_manual(const CLI::App& app) {
         ".SH ENVIRONMENT\n.TP\n\\fBRIDGE_MODELS\\fR\nfolder in which models are looked for "
         "(~/.cache/ridge)\n.TP\n\\fBRIDGE_KERNELS\\fR\nkernel set to use: avx512, avx2, ref\n"
         ".SH EXIT STATUS\n0 success, 1 failure (one sentence on standard error), 2 a command "
-        "line that ridge does not understand, 130 stopped by Ctrl\\-C\n");
+        "line that ridge does not understand, 130 stopped by Ctrl\\-C, 143 by SIGTERM, "
+        "129 by SIGHUP\n");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ int quantize(QuantizeArgs& a) {
     line.reset();
     if (!report) {
         complain(report.error());
-        return report.error().code == ErrorCode::cancelled ? 130 : 1;
+        return report.error().code == ErrorCode::cancelled ? interrupt_code() : 1;
     }
     print(a, *report);
     return 0;

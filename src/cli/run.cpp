@@ -252,7 +252,7 @@ int run(RunArgs& args) {
                               m.bytes_per_token());
         (void)profile.save();  // a hint; losing it costs nothing
     }
-    return std::string_view(answer->finish) == "interrupt" ? 130 : 0;
+    return std::string_view(answer->finish) == "interrupt" ? interrupt_code() : 0;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t longest_prompt = 128;
 constexpr uint64_t slice = 20'000'000;  // cycles between looks at Ctrl-C
-constexpr int exit_races = 3, exit_interrupted = 130;
+constexpr int exit_races = 3;
 
 // Reads the lines of the firmware's main program (boards/ai-max-395/firmware/image.h).
 struct Protocol {
@@ -231,7 +231,7 @@ int run_on_board(const BoardRun& run) {
         std::fflush(stdout);
         print_speed(session, counters, ids->size());
     }
-    if (std::string_view(session.finish) == "interrupt") return exit_interrupted;
+    if (std::string_view(session.finish) == "interrupt") return interrupt_code();
     return soc->fabric.flights.race_count() ? exit_races : 0;
 }
 

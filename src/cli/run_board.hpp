@@ -16,7 +16,7 @@ struct BoardRun {
 };
 
 // Streams the text to standard output and what it took, in simulated time, to standard error.
-// Returns the exit code: 3 where the firmware raced with DMA or MAU, 130 after Ctrl-C.
+// Returns the exit code: 3 where the firmware raced with DMA or MAU, interrupt_code() after Ctrl-C.
 int run_on_board(const BoardRun& run);
 
 }  // namespace ridge::cli

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -58,10 +60,40 @@ TEST_F(QuantizeVerb, DevicesPipesAndFoldersAreNotReplaced) {
     EXPECT_TRUE(test::is_one_complaint(r.err)) << r.err;
     EXPECT_NE(r.err.find("no regular file"), std::string::npos) << r.err;
     EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-    EXPECT_FALSE(std::filesystem::exists(pipe + ".part"));
     const auto folder = run({in_, dir_.path(), "Q8_0"});
     EXPECT_EQ(folder.code, 1);
     EXPECT_NE(folder.err.find("is a directory"), std::string::npos) << folder.err;
+}
+
+// SIGINT, SIGTERM and SIGHUP each end it with their code, and leave no file.
+TEST_F(QuantizeVerb, SignalsLeaveNothing) {
+    ShapeConfig c;
+    c.name = "large";
+    c.embedding_length = 1024;
+    c.feed_forward_length = 4096;
+    c.block_count = 8;
+    const std::string large = test::write_model(dir_, c), folder = dir_.file("out");
+    std::filesystem::create_directory(folder);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            ::signal(signal, SIG_DFL);
+            execl(RIDGE_CLI, RIDGE_CLI, "quantize", large.c_str(), (folder + "/q.gguf").c_str(),
+                  "IQ4_NL", "-t", "1", nullptr);
+            _exit(127);
+        }
+        for (int i = 0; i < 6000 && std::filesystem::is_empty(folder); ++i) usleep(5000);
+        EXPECT_FALSE(std::filesystem::is_empty(folder));
+        // twice, as a terminal that closes does it
+        if (signal == SIGHUP) kill(pid, signal);
+        if (signal == SIGHUP) usleep(2000);
+        kill(pid, signal);
+        int status = 0;
+        ASSERT_EQ(waitpid(pid, &status, 0), pid);
+        EXPECT_TRUE(WIFEXITED(status)) << signal;
+        EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+        EXPECT_TRUE(std::filesystem::is_empty(folder)) << signal;
+    }
 }
 
 TEST_F(QuantizeVerb, MistakesGetOneLine) {
