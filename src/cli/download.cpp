@@ -56,7 +56,13 @@ class Part {
         if (fd_ >= 0) ::close(fd_);
     }
     bool is_open() const { return fd_ >= 0; }
-    bool lock() const { return ::flock(fd_, LOCK_EX | LOCK_NB) == 0; }
+    // False, too, where the other pull ended meanwhile: what is open then is its finished file.
+    bool lock() const {
+        struct stat open = {}, named = {};
+        return ::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &open) == 0 &&
+               ::stat(path_.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+               open.st_ino == named.st_ino;
+    }
     uint64_t size() const {
         struct stat s{};
         return ::fstat(fd_, &s) == 0 ? static_cast<uint64_t>(s.st_size) : 0;
@@ -285,6 +291,11 @@ Result<Downloaded> download(const Download& what) {
                     fmt::format("cannot write '{}.part': {}", what.path, std::strerror(errno)));
     if (!part.lock())
         return fail(ErrorCode::io, fmt::format("another program is writing '{}.part'", what.path));
+    // each part that ridge begins has its tag, if only an empty one
+    if (part.size() > 0 && ::access((what.path + ".part.tag").c_str(), F_OK) != 0)
+        return fail(ErrorCode::io, fmt::format("'{}.part' is there and was not begun by ridge; "
+                                               "move it away or say by -o where to write",
+                                               what.path));
     const std::unique_ptr<CURL, CloseCurl> curl(curl_easy_init());
     if (!curl) return fail(ErrorCode::out_of_memory, "libcurl does not start");
     Downloaded out;

@@ -3,12 +3,15 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/output_file.hpp"
 #include "cli/common.hpp"
 #include "cli/download.hpp"
 #include "cli/names.hpp"
 #include "cli/verbs.hpp"
+#include "format/gguf_types.hpp"
 #include "format/sha256.hpp"
 
 namespace ridge::cli {
@@ -152,6 +155,28 @@ class Progress {
     uint64_t from_ = 0;
 };
 
+// Is the file that has the name already the one to get, as far as its sum or its beginning says?
+Status is_what_was_asked(const PullArgs& a, const Download& what) {
+    RIDGE_TRY(may_replace(what.path));
+    if (!a.sha256.empty()) {
+        RIDGE_ASSIGN(const std::string sum, sha256_of_file(what.path));
+        std::string wanted = a.sha256;
+        for (char& c : wanted) c = static_cast<char>(c >= 'A' && c <= 'F' ? c | 32 : c);
+        if (sum == wanted) return {};
+        return fail(ErrorCode::bad_file, "'" + what.path + "' is there with another SHA-256, " +
+                                             sum + "; remove it to get it anew");
+    }
+    const auto name = file_name(what.url);
+    const bool model = what.path.ends_with(".gguf") || (name && name->ends_with(".gguf"));
+    std::ifstream in(what.path, std::ios::binary);
+    uint32_t word = 0;
+    in.read(reinterpret_cast<char*>(&word), sizeof word);
+    if (model ? word == gguf::magic : in.gcount() > 0) return {};
+    return fail(ErrorCode::bad_file,
+                fmt::format("'{}' is there, but {}; remove it or say by -o where to write",
+                            what.path, model ? "is no GGUF file" : "is empty or cannot be read"));
+}
+
 int pull(PullArgs& a) {
     if (!a.sha256.empty() && !is_sha256(a.sha256))
         return complain("--sha256 takes 64 hexadecimal digits");
@@ -166,24 +191,16 @@ int pull(PullArgs& a) {
         what.bearer = setting("RIDGE_HUB_TOKEN");
     what.path = a.out;
     std::error_code error;
-    if (what.path.empty()) {
+    if (what.path.empty() || fs::is_directory(what.path, error)) {
         const auto name = file_name(what.url);
         if (!name) return complain(name.error());
-        const std::string folder = model_folder();
+        const std::string folder = what.path.empty() ? model_folder() : what.path;
         if (folder.empty()) return complain("there is no model folder; say by -o where to write");
         fs::create_directories(folder, error);
-        what.path = folder + "/" + *name;
+        what.path = folder + (folder.ends_with('/') ? "" : "/") + *name;
     }
     if (fs::exists(what.path, error)) {
-        if (!a.sha256.empty()) {
-            const auto sum = sha256_of_file(what.path);
-            if (!sum) return complain(sum.error());
-            std::string wanted = a.sha256;
-            for (char& c : wanted) c = static_cast<char>(c >= 'A' && c <= 'F' ? c | 32 : c);
-            if (*sum != wanted)
-                return complain("'" + what.path + "' is there with another SHA-256, " + *sum +
-                                "; remove it to get it anew");
-        }
+        if (const Status same = is_what_was_asked(a, what); !same) return complain(same.error());
         fmt::print("{} is there already\n", what.path);
         return 0;
     }
@@ -194,7 +211,7 @@ int pull(PullArgs& a) {
     if (!got) {
         if (got.error().code != ErrorCode::cancelled) return complain(got.error());
         complain("stopped; the same command goes on from here");
-        return 130;
+        return interrupt_code();
     }
     fmt::print("{}: {:.1f} MB{}, SHA-256 {} ({})\n", what.path,
                static_cast<double>(got->bytes) / 1e6,
@@ -212,7 +229,8 @@ void add_pull(CLI::App& app, int& code) {
                   "URL, hf:owner/repo/file[@revision] at the hub that RIDGE_HUB names, or a name "
                   "in catalog.json of the model folder")
         ->required();
-    v->add_option("-o,--out", a->out, "file to write (default: its name, in the model folder)");
+    v->add_option("-o,--out", a->out,
+                  "file or folder to write (default: its name, in the model folder)");
     v->add_option("--sha256", a->sha256, "what the file must have");
     v->add_option("--retries", a->retries, "tries after a connection that brought nothing (5)")
         ->check(CLI::Range(0, 100));

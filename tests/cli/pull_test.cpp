@@ -141,13 +141,38 @@ TEST_F(Pull, ALaterRunGoesOnToo) {
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_NE(r.out.find("from byte 150000"), std::string::npos) << r.out;
     EXPECT_EQ(test::read_file(model()), whole_);
-    // a part that is whole already, one that is too long, one without a tag
+    // a part that is whole already, one that is too long, one whose server gave no tag
     for (const size_t size : {size_t{300000}, size_t{300001}, size_t{1000}}) {
         fs::remove(model());
         dir_.write("models/m.gguf.part", (whole_ + "x").substr(0, size));
-        if (size > 1000) dir_.write("models/m.gguf.part.tag", tag);
+        dir_.write("models/m.gguf.part.tag", size > 1000 ? tag : "");
         EXPECT_EQ(run({url_ + "/good/m.gguf"}).code, 0);
         EXPECT_EQ(test::read_file(model()), whole_) << size;
+    }
+    // one that ridge did not begin
+    fs::remove(model());
+    dir_.write("models/m.gguf.part", "mine");
+    refused({url_ + "/good/m.gguf"}, "was not begun by ridge");
+    EXPECT_EQ(test::read_file(model("m.gguf.part")), "mine");
+}
+
+TEST_F(Pull, WhatIsThereIsLookedAt) {
+    const std::string nowhere = "http://127.0.0.1:1/x.gguf";
+    for (const char* text : {"", "notes"}) {
+        for (const char* name : {"notes.txt", "x.gguf"}) {
+            refused({nowhere, "-o", dir_.write(name, text)}, "is no GGUF file");
+            EXPECT_EQ(test::read_file(dir_.file(name)), text);
+        }
+    }
+    refused({"http://127.0.0.1:1/x.bin", "-o", dir_.write("x.bin", "")}, "is empty");
+    refused({nowhere, "-o", "/dev/null"}, "no regular file");
+    // a folder is where the file goes
+    const std::string folder = dir_.file("models");
+    refused({nowhere, "-o", folder, "--retries", "0"}, "failed");
+    for (const char* end : {"", "/"}) {
+        const auto r = run({url_ + "/good/m.gguf", "-o", folder + end});
+        EXPECT_EQ(r.code, 0) << r.err;
+        EXPECT_EQ(test::read_file(model()), whole_);
     }
 }
 
