@@ -34,7 +34,8 @@ void on_stop(int) {
 
 constexpr const char* kHelp =
     "/help                this list\n"
-    "/system [TEXT]       show or set the system message\n"
+    "/system [TEXT]       show or set the system message;\n"
+    "                     - empties it\n"
     "/reset               begin a new conversation\n"
     "/save FILE           write the conversation as JSON\n"
     "/load FILE           go on with a saved one\n"
@@ -143,7 +144,7 @@ class Chat {
             session_.reset();
             note("a new conversation");
         } else if (name == "/system") {
-            if (!rest.empty()) session_.set_system(rest);
+            if (!rest.empty()) session_.set_system(rest == "-" ? "" : rest);
             note(session_.system().empty() ? "there is no system message"
                                            : "the system message is: " + session_.system());
         } else if (name == "/save" || name == "/load") {
@@ -160,11 +161,21 @@ class Chat {
             note(name + " needs the name of a file");
             return;
         }
-        const Status done = name == "/save" ? session_.save(path) : session_.load(path);
+        const bool save = name == "/save";
+        Result<bool> whole = true;
+        if (save)
+            whole = session_.save(path);
+        else if (Status loaded = session_.load(path); !loaded)
+            whole = propagate(loaded);
+        if (!whole) {
+            note(whole.error().message);
+            return;
+        }
         const size_t turns = session_.turns();
-        note(!done ? done.error().message
-                   : fmt::format("{} turn{} {} {}", turns, turns == 1 ? "" : "s",
-                                 name == "/save" ? "saved to" : "loaded from", path));
+        note(fmt::format("{} turn{} {} {}", turns, turns == 1 ? "" : "s",
+                         save ? "saved to" : "loaded from", path));
+        if (!*whole)
+            note("bytes that are no UTF-8, which the file cannot hold, were saved as U+FFFD");
     }
 
     void set(const std::string& what) {

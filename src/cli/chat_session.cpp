@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/output_file.hpp"
 #include "cli/common.hpp"
+#include "text/unicode.hpp"
 #include "text/utf8_stream.hpp"
 
 namespace ridge::cli {
@@ -186,17 +188,14 @@ Result<ChatSession::Answer> ChatSession::ask(const std::string& message,
     return a;
 }
 
-Status ChatSession::save(const std::string& path) const {
-    ordered_json all = ordered_json::array();
-    if (!system_.empty()) all.push_back({{"role", "system"}, {"content", system_}});
-    for (const ordered_json& message : messages_) all.push_back(message);
-    ordered_json file = {{"model", model_.file().path()}, {"messages", all}};
-    const std::string text =
-        file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-    return write_file(path, text);
-}
+namespace {
 
-Status ChatSession::load(const std::string& path) {
+struct SavedChat {
+    std::string system;
+    ordered_json messages = ordered_json::array();
+};
+
+Result<SavedChat> read_chat(const std::string& path) {
     RIDGE_ASSIGN(const std::string text, read_text(path));
     const ordered_json file = ordered_json::parse(text, nullptr, false);
     const auto bad = [&](std::string_view what) {
@@ -206,23 +205,51 @@ Status ChatSession::load(const std::string& path) {
     const bool object = file.is_object() && file.contains("messages");
     const ordered_json& list = object ? file["messages"] : file;
     if (!list.is_array()) return bad("it has no list of messages");
-    std::string system;
-    ordered_json messages = ordered_json::array();
+    SavedChat chat;
     for (const ordered_json& message : list) {
         if (!message.is_object() || !message.contains("role") || !message.contains("content") ||
             !message["role"].is_string() || !message["content"].is_string())
             return bad("a message lacks role or content");
         const auto role = message["role"].get<std::string>();
-        if (role == "system" && messages.empty())
-            system = message["content"].get<std::string>();
+        if (role == "system" && chat.messages.empty())
+            chat.system = message["content"].get<std::string>();
         else if (role == "user" || role == "assistant")
-            messages.push_back({{"role", role}, {"content", message["content"]}});
+            chat.messages.push_back({{"role", role}, {"content", message["content"]}});
         else
             return bad("a message is of neither system, user nor assistant");
     }
+    return chat;
+}
+
+}  // namespace
+
+Result<bool> ChatSession::save(const std::string& path) const {
+    RIDGE_TRY(no_input(path, model_.file().paths()));
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error) &&
+        std::filesystem::file_size(path, error) > 0 && !read_chat(path))
+        return fail(ErrorCode::bad_file,
+                    fmt::format("'{}' is there and is no saved chat; give another name or remove "
+                                "it first",
+                                path));
+    ordered_json all = ordered_json::array();
+    if (!system_.empty()) all.push_back({{"role", "system"}, {"content", system_}});
+    for (const ordered_json& message : messages_) all.push_back(message);
+    bool whole = true;
+    for (const ordered_json& message : all)
+        whole =
+            whole && !text::replace_ill_formed(message["content"].get_ref<const std::string&>());
+    const ordered_json file = {{"model", model_.file().path()}, {"messages", all}};
+    RIDGE_TRY(write_file(
+        path, file.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+    return whole;
+}
+
+Status ChatSession::load(const std::string& path) {
+    RIDGE_ASSIGN(SavedChat chat, read_chat(path));
     reset();
-    system_ = std::move(system);
-    messages_ = std::move(messages);
+    system_ = std::move(chat.system);
+    messages_ = std::move(chat.messages);
     return {};
 }
 

@@ -48,7 +48,9 @@ class ChatSession {
     const ChatPrompt& prompt() const { return prompt_; }
 
     // As a JSON file that load() and other programs read: {"messages": [{role, content}, ...]}.
-    Status save(const std::string& path) const;
+    // False: bytes that are no UTF-8, which JSON cannot hold, became U+FFFD. Only a saved chat is
+    // replaced. Errors: io, invalid_argument (a part of the model), bad_file (another file).
+    Result<bool> save(const std::string& path) const;
     // Such a file, or a bare list of messages. The conversation is unchanged where this fails.
     Status load(const std::string& path);
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -192,6 +193,41 @@ TEST(Chat, SaveReplacesNoDevice) {
     struct stat info = {};
     ASSERT_EQ(stat(pipe.c_str(), &info), 0);
     EXPECT_TRUE(S_ISFIFO(info.st_mode));
+}
+
+TEST(Chat, SaveReplacesSavedChatsAlone) {
+    const test::TempDir dir;
+    const std::string model = dir.write("m.gguf", test::read_file(tiny)),
+                      notes = dir.write("notes", "to keep"), empty = dir.write("empty", ""),
+                      link = dir.file("link");
+    std::filesystem::create_symlink(model, link);
+    const auto r = chat("/save " + model + "\n/save " + link + "\n/save " + notes + "\n/save " +
+                            empty + "\n/system new\n/save " + empty + "\n",
+                        {}, "marked.jinja", model);
+    EXPECT_EQ(r.code, 0);
+    for (const auto& path : {model, link})
+        EXPECT_THAT(r.err, HasSubstr("'" + path + "' is a file that is read"));
+    EXPECT_THAT(r.err, HasSubstr("'" + notes + "' is there and is no saved chat; give another"));
+    EXPECT_TRUE(test::read_file(model) == test::read_file(tiny));
+    EXPECT_EQ(test::read_file(notes), "to keep");
+    EXPECT_THAT(test::read_file(empty), HasSubstr("\"new\""));
+}
+
+TEST(Chat, SaveSaysWhatJsonCannotHold) {
+    const test::TempDir dir;
+    const std::string said = "no UTF-8";
+    const std::string file = dir.file("talk.json");
+    const auto r = chat("/system caf\xe9\n/save " + file + "\n");
+    EXPECT_THAT(r.err, HasSubstr(said));
+    EXPECT_THAT(test::read_file(file), HasSubstr("caf\xEF\xBF\xBD"));
+    EXPECT_THAT(chat("/system caf\xc3\xa9\n/save " + file + "\n").err, Not(HasSubstr(said)));
+}
+
+TEST(Chat, TheSystemMessageCanBeEmptied) {
+    const auto r = chat("/system -\n/system\nOnce\n", {"--system", "Be kind.", "-n", "4"});
+    EXPECT_THAT(r.err, HasSubstr("there is no system message"));
+    EXPECT_THAT(r.err, Not(HasSubstr("the system message is")));
+    EXPECT_EQ(r.out, chat("Once\n", {"-n", "4"}).out);
 }
 
 TEST(Chat, InAPipeCtrlCEndsIt) {
