@@ -9,6 +9,7 @@
 
 #include "ridge/ridge.hpp"
 #include "support/engine.hpp"
+#include "support/worst_difference.hpp"
 
 namespace ridge {
 namespace {
@@ -219,7 +220,7 @@ TEST_F(Api, EmbeddingsTimesTheHeadAreTheLogits) {
         std::vector<float> e(hidden);
         ASSERT_EQ(ridge_embedding(c.get(), static_cast<int64_t>(i), e.data()), RIDGE_OK);
         const auto l = logits(c.get(), m.get(), static_cast<int64_t>(i));
-        double worst = 0, largest = 0;
+        test::WorstDifference worst;
         for (size_t v = 0; v < l.size(); ++v) {
             double sum = 0;
             for (size_t k = 0; k < hidden; ++k) {
@@ -227,10 +228,9 @@ TEST_F(Api, EmbeddingsTimesTheHeadAreTheLogits) {
                 std::memcpy(&w, head->data + (v * hidden + k) * 4, 4);
                 sum += static_cast<double>(w) * e[k];
             }
-            worst = std::max(worst, std::abs(sum - l[v]));
-            largest = std::max(largest, std::abs(sum));
+            worst.add(l[v], sum);
         }
-        EXPECT_LT(worst, 1e-4 * largest) << i;
+        EXPECT_LT(worst.value(), 1e-4 * worst.largest()) << i;
     }
     EXPECT_EQ(ridge_embedding(c.get(), 99, nullptr), RIDGE_INVALID_ARGUMENT);
     const auto plain = open(story_model);

@@ -3,6 +3,7 @@
 #include "firmware_fixture.hpp"
 #include "support/float_image.hpp"
 #include "support/oracle.hpp"
+#include "support/worst_difference.hpp"
 
 namespace ridge {
 namespace {
@@ -56,10 +57,8 @@ TEST(Baseline, TheFloatPortComputesWhatTheOracleDoesAtFewCyclesAMac) {
         for (const int32_t id : ids) want = oracle->step(id);
         const std::vector<float> got = logits_of(soc->uart.text);
         ASSERT_EQ(got.size(), want.size());
-        double worst = 0;
-        for (size_t i = 0; i < want.size(); ++i)
-            worst = std::max(worst, std::abs(got[i] - want[i]));
-        EXPECT_LT(worst, 2e-4) << tokens << " tokens, logits up to 14: float32's own rounding";
+        EXPECT_LT(test::WorstDifference(got, want).value(), 2e-4)
+            << tokens << " tokens, logits up to 14: float32's own rounding";
 
         if (tokens != 32) continue;
         // The inner loops of the linear products: 5 layers, 32 rows; the head for one.

@@ -3,6 +3,7 @@
 #include "firmware_fixture.hpp"
 #include "host_chip.hpp"
 #include "support/oracle.hpp"
+#include "support/worst_difference.hpp"
 #include "text/tokenizer.hpp"
 #include "text/vocab.hpp"
 
@@ -67,12 +68,9 @@ TEST(Host, DecodingWrapsAsTheSimulatedChipDoes) {
     std::vector<float> got = host.prefill(std::vector<int32_t>(s.ids.begin(), s.ids.begin() + 120));
     for (size_t i = 0; i <= 30; ++i) {
         EXPECT_EQ(run.logits[i], bits_of(got)) << "step " << i;
-        double worst = 0, largest = 0;
-        for (size_t t = 0; t < want.size(); ++t) {
-            worst = std::max(worst, std::abs(want[t] - double{got[t]}));
-            largest = std::max(largest, std::abs(want[t]));
-        }
-        EXPECT_LT(worst, 0.02 * largest) << "step " << i << ": 12-bit operands, two layers";
+        const test::WorstDifference worst(got, want);
+        EXPECT_LT(worst.value(), 0.02 * worst.largest())
+            << "step " << i << ": 12-bit operands, two layers";
         if (i < 30) want = oracle->step(s.ids[120 + i]), got = host.step(s.ids[120 + i]);
     }
 }

@@ -14,6 +14,7 @@
 #include "support/engine.hpp"
 #include "support/parts.hpp"
 #include "support/temp_dir.hpp"
+#include "support/worst_difference.hpp"
 #include "text/tokenizer.hpp"
 #include "text/vocab.hpp"
 
@@ -62,13 +63,8 @@ TEST_P(Convert, LogitsAreThoseOfTransformers) {
     ASSERT_TRUE(context) << context.error().message;
     const std::vector<float> got = test::all_logits(**context, tokens, 64);
     ASSERT_EQ(got.size(), logits.size());
-    float largest = 0.0f, worst = 0.0f;
-    for (size_t i = 0; i < got.size(); ++i) {
-        largest = std::max(largest, std::fabs(logits[i]));
-        const float d = std::fabs(got[i] - logits[i]);
-        worst = d <= worst ? worst : d;
-    }
-    EXPECT_LE(worst, 1e-4f * largest);  // as tests/runtime/golden_test.cpp
+    const test::WorstDifference worst(got, logits);
+    EXPECT_LE(worst.value(), 1e-4 * worst.largest());  // as tests/runtime/golden_test.cpp
 }
 
 TEST_P(Convert, IdsAreThoseOfTheFoldersTokenizer) {

@@ -61,7 +61,7 @@ void expect_matrix(const ReadMatrix& read, const image::Matrix& wanted, Row row,
             const double want = c < wanted.k ? wanted.row(row(r))[c] * factor(r, c) : 0.0;
             largest = std::max(largest, std::fabs(want));
             const double error = std::fabs(read.m.values[i] - want);
-            wrong += error > read.half_step[i] * (1 + 1e-4) + 1e-6 * std::fabs(want);
+            wrong += !(error <= read.half_step[i] * (1 + 1e-4) + 1e-6 * std::fabs(want));
             zero += read.m.values[i] == 0.0f;
         }
     EXPECT_EQ(wrong, 0u) << what;

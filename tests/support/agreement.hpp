@@ -18,10 +18,10 @@ struct Agreement {
     void add(std::span<const double> oracle, std::span<const T> chip, int32_t next) {
         ++positions;
         const auto best = std::max_element(oracle.begin(), oracle.end()) - oracle.begin();
-        size_t above = 0;  // of the chip's logits: ties count against it
+        size_t above = 0;  // of the chip's logits: ties and NaN count against it
         for (size_t i = 0; i < chip.size(); ++i)
             above += static_cast<std::ptrdiff_t>(i) != best &&
-                     chip[i] >= chip[static_cast<size_t>(best)];
+                     !(chip[i] < chip[static_cast<size_t>(best)]);
         same_argmax += above == 0;
         in_top5 += above < 5;
         oracle_nats += nats(oracle, next);
