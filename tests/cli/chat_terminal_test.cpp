@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +12,10 @@
 #include <sstream>
 #include <thread>
 
+#include "sample/sampler.hpp"
+#include "support/engine.hpp"
 #include "support/temp_dir.hpp"
+#include "text/chat.hpp"
 
 namespace ridge {
 namespace {
@@ -32,6 +36,53 @@ std::string output_of(const std::string& command) {
     pclose(pipe);
     return out;
 }
+
+// The same model asked without ridge chat, as the terminal below sets it up: what the answers are
+// to be.
+class Oracle {
+  public:
+    Oracle() {
+        ModelOptions options;
+        options.kernels = "ref";
+        options.f32_activations = true;
+        options.kv = KvType::f32;
+        options.threads = 1;
+        model_ = test::load(tiny, options);
+        context_ = test::context(*model_, 1024);
+    }
+    // The answer to these messages, of `most` tokens at most; `enough` bytes of it are enough.
+    // `held` are the tokens so far, of the messages but for the last one, and become those with the
+    // last one and the answer: the model's own, which its text need not have. Empty: all from text.
+    std::string answer(std::vector<int32_t>& held, std::span<const nlohmann::json> messages,
+                       size_t most, size_t enough = SIZE_MAX) {
+        const Tokenizer& t = model_->tokenizer();
+        TemplateInput input;
+        input.messages = nlohmann::ordered_json::array();
+        for (const auto& message : messages) input.messages.emplace_back(message);
+        auto prompt = ChatPrompt::create(t, test::read_file(templates + "marked.jinja"));
+        EXPECT_TRUE(prompt) << prompt.error().message;
+        const auto ids = prompt->encode(std::move(input));
+        EXPECT_TRUE(ids) << ids.error().message;
+        // marked.jinja ends each message with EOS: from the answer's on all is new.
+        const auto end = std::find(ids->rbegin() + 1, ids->rend(), t.eos());
+        held.insert(held.end(), held.empty() ? ids->begin() : end.base() - 1, ids->end());
+        EXPECT_TRUE(context_->prompt(0, held));
+        std::string text;
+        for (size_t n = 0; n < most && text.size() < enough; ++n) {
+            const int32_t id = Sampler::greedy(context_->logits(0));
+            if (t.is_end(id)) break;
+            text += t.bytes(id);
+            held.push_back(id);
+            const Row row{0, id, true};
+            EXPECT_TRUE(context_->pass({&row, 1}));
+        }
+        return text;
+    }
+
+  private:
+    std::unique_ptr<Model> model_;
+    std::unique_ptr<Context> context_;
+};
 
 // A terminal with a shell in it.
 class ChatTerminal : public testing::Test {
@@ -106,6 +157,13 @@ class ChatTerminal : public testing::Test {
         for (std::string word; in >> word;) words.push_back(word);
         return words;
     }
+    // What stands below the last `question` that was typed, up to the next prompt.
+    static std::string below(const std::string& screen, const std::string& question) {
+        const size_t at = screen.rfind(question + "\n");
+        if (at == std::string::npos) return "'" + question + "' is not on the screen";
+        const size_t from = at + question.size() + 1;
+        return screen.substr(from, screen.find("\n>", from) - from);
+    }
     nlohmann::json saved(const std::string& name) const {
         return nlohmann::json::parse(test::read_file(dir_.file(name)), nullptr, false);
     }
@@ -144,16 +202,20 @@ TEST_F(ChatTerminal, FiveTurns) {
     ASSERT_NO_FATAL_FAILURE(turn("/set n 8"));
     EXPECT_THAT(screen(), HasSubstr("n 8,"));
     ASSERT_NO_FATAL_FAILURE(turn("And then he said"));  // 2
+    std::array<std::string, 5> shown;
+    shown[1] = below(screen(), "> And then he said");
 
     key("Up");  // 3: the same again, from history, edited
     ASSERT_NO_FATAL_FAILURE(
         wait_for([](const std::string& s) { return last_line(s) == "> And then he said"; }));
     key("BSpace BSpace BSpace BSpace");
     ASSERT_NO_FATAL_FAILURE(turn("was"));
+    shown[2] = below(screen(), "> And then he was");
 
     enter("\"\"\"a dog");  // 4: several lines
     ASSERT_NO_FATAL_FAILURE(wait_for([](const std::string& s) { return last_line(s) == "."; }));
     ASSERT_NO_FATAL_FAILURE(turn("and a cat\"\"\""));
+    shown[3] = below(screen(), "and a cat\"\"\"");
 
     // Ctrl-C on a line gives the line up, not the program.
     asked = prompts_in(screen());
@@ -173,11 +235,10 @@ TEST_F(ChatTerminal, FiveTurns) {
     EXPECT_EQ(four[1]["content"], "Once upon a time");
     EXPECT_GT(four[2]["content"].get<std::string>().size(), 0u);
     // The answer was broken between words: on the screen they are those of the text.
-    const size_t from = stopped.rfind("> Once upon a time\n") + 19;
-    std::string shown = stopped.substr(from, stopped.find("[stopped]", from) - from);
-    if (const size_t echo = shown.find("^C"); echo != std::string::npos) shown.erase(echo, 2);
-    EXPECT_THAT(shown, HasSubstr("\n")) << "it is longer than a line";
-    EXPECT_EQ(words_of(shown), words_of(four[2]["content"].get<std::string>()));
+    shown[0] = below(stopped, "> Once upon a time");
+    shown[0].resize(std::min(shown[0].size(), shown[0].find("[stopped]")));
+    if (const size_t echo = shown[0].find("^C"); echo != std::string::npos) shown[0].erase(echo, 2);
+    EXPECT_THAT(shown[0], HasSubstr("\n")) << "it is longer than a line";
     EXPECT_EQ(four[3]["content"], "And then he said");
     EXPECT_EQ(four[5]["content"], "And then he was");
     EXPECT_EQ(four[7]["content"], "a dog\nand a cat");
@@ -192,6 +253,7 @@ TEST_F(ChatTerminal, FiveTurns) {
     ASSERT_NO_FATAL_FAILURE(turn("/load " + dir_.file("four.json")));
     EXPECT_THAT(screen(), HasSubstr("4 turns loaded"));
     ASSERT_NO_FATAL_FAILURE(turn("The end"));  // 5
+    shown[4] = below(screen(), "> The end");
     ASSERT_NO_FATAL_FAILURE(turn("/save " + dir_.file("five.json")));
     EXPECT_THAT(screen(), HasSubstr("5 turns saved"));
     key("C-d");
@@ -201,6 +263,28 @@ TEST_F(ChatTerminal, FiveTurns) {
     ASSERT_EQ(five.size(), 11u);
     for (size_t i = 0; i < four.size(); ++i) EXPECT_EQ(five[i], four[i]);
     EXPECT_EQ(five[9]["content"], "The end");
+
+    // Every answer is what the model says to all that came before: shown, saved, and gone on from
+    // when loaded, where the text is all there is.
+    Oracle oracle;
+    const std::vector<nlohmann::json> all(five.begin(), five.end());
+    std::vector<int32_t> held;
+    for (size_t i = 0; i < shown.size(); ++i) {
+        SCOPED_TRACE("answer " + std::to_string(i + 1));
+        const auto before = std::span(all).first(2 * i + 2);
+        const std::string kept = all[2 * i + 2]["content"];
+        const size_t most = i == 0 ? 400 : i == 4 ? 16 : 8;
+        if (i == 4) held.clear();
+        const std::string wanted =
+            oracle.answer(held, before, most, i == 0 ? kept.size() : SIZE_MAX);
+        EXPECT_EQ(kept, wanted);
+        EXPECT_EQ(words_of(shown[i]), words_of(wanted));
+        std::vector<int32_t> nothing;
+        if (i > 0) {
+            EXPECT_NE(wanted, oracle.answer(nothing, before.last(1), most))
+                << "what came before makes no difference";
+        }
+    }
 }
 
 TEST_F(ChatTerminal, ReasoningAndNotesAreDimmedUnlessNoColorIsSet) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -133,6 +134,18 @@ TEST(Chat, CommandsSaveAndLoad) {
     EXPECT_THAT(loaded.err, HasSubstr("2 turns loaded"));
     EXPECT_GT(stats_of(loaded.err).at(0)[1], 20u);  // it sees the turns before
     EXPECT_EQ(chat("The end\n", {"-n", "8", "--load", half}).out, loaded.out);
+    // ... as if it had never been left, where the template makes the answers' text their tokens.
+    const std::string talk = "Once upon a time\nAnd then\n";
+    const std::string trimming = dir.file("trimming.jinja");
+    std::ofstream(trimming) << "{{ bos_token }}{% for m in messages %}{{ m.content | trim }}"
+                               "{{ eos_token }}{% endfor %}";
+    const std::vector<std::string> more = {"-n", "8", "--template", trimming};
+    const std::string whole = chat(talk + "The end\n", more, "").out;
+    chat(talk + "/save " + half + "\n", more, "");
+    const std::string rest = chat("/load " + half + "\nThe end\n", more, "").out;
+    EXPECT_GT(rest.size(), 10u);
+    EXPECT_EQ(whole, chat(talk, more, "").out + rest);
+    EXPECT_NE(rest, chat("The end\n", more, "").out) << "the turns before count";
 
     const auto reset = chat("Once upon a time\n/reset\nOnce upon a time\n", {"-n", "8"});
     EXPECT_EQ(reset.out.substr(0, reset.out.size() / 2), reset.out.substr(reset.out.size() / 2));
