@@ -12,7 +12,8 @@ import xml.etree.ElementTree
 
 # What GoogleTest frames every test with.
 FRAME = re.compile(r"Running main|Note: Google Test|\[[-= ]|\[  (PASSED|FAILED)  \] \d|\[ RUN| *\d+ FAILED TEST|$")
-SKIP_REASON = re.compile(r": Skipped\n(.*)")
+# What GoogleTest says of a skip, and what the tests that are scripts say before they end with 77.
+SKIP_REASON = re.compile(r": Skipped\n(.*)|^skipped: (.*)", re.MULTILINE)
 
 
 def short(name):
@@ -30,7 +31,7 @@ def main():
         output = case.findtext("system-out") or ""
         if case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
             reason = SKIP_REASON.search(output)
-            reasons.setdefault(reason.group(1).strip() if reason else "no reason given", []).append(short(case.get("name")))
+            reasons.setdefault((reason.group(1) or reason.group(2) or "").strip() if reason else "no reason given", []).append(short(case.get("name")))
         elif case.get("status") == "run" and case.find("failure") is None:
             passed += 1
         else:

@@ -14,7 +14,9 @@ from unittest import mock
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "text"))
 import get_models  # noqa: E402
+import packages  # noqa: E402
 
 PARTS = (b"first part, ", b"second part")
 WHOLE = b"".join(PARTS)
@@ -115,6 +117,9 @@ class CtestSummary(unittest.TestCase):
       <testcase name="b" status="fail"><failure message=""/><system-out>one\ntwo\nthree</system-out></testcase>
       <testcase name="c" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>
         <system-out>tests/x_test.cpp:3: Skipped\nno such model\n[  SKIPPED ] c</system-out></testcase>
+      <testcase name="d" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>
+        <system-out>skipped: jinja2 cannot be had (no network)\n</system-out></testcase>
+      <testcase name="e" status="notrun"><skipped message=""/><system-out></system-out></testcase>
     </testsuite>"""
 
     def test_counts_and_names(self):
@@ -124,7 +129,37 @@ class CtestSummary(unittest.TestCase):
                 file.write(self.XML)
             text = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "ctest_summary.py"), path, "--limit", "2"],
                                   check=True, capture_output=True, text=True).stdout.splitlines()
-        self.assertEqual(text, ["-- FAILED b", "two", "three", "-- skipped 1: no such model (c)", "1 1 1"])
+        self.assertEqual(text, ["-- FAILED b", "two", "three", "-- skipped 1: jinja2 cannot be had (no network) (d)",
+                                "-- skipped 1: no reason given (e)", "-- skipped 1: no such model (c)", "1 1 3"])
+
+
+class Packages(unittest.TestCase):
+    """Why an oracle's package cannot be had is said by the registry's client."""
+
+    def test_the_reason_is_told(self):
+        for output, reason in (
+                ("npm error code ETARGET\nnpm error notarget No matching version found for x@9.\nnpm error notarget In "
+                 "most cases\nnpm error A complete log of this run can be found in: /root/.npm/_logs/x.log\n",
+                 "npm error notarget No matching version found for x@9."),
+                ("npm ERR! code ECONNREFUSED\nnpm ERR! syscall connect\nnpm ERR! FetchError: request to http://x failed\n"
+                 "npm ERR!\nnpm ERR! If you are behind a proxy\n", "npm ERR! FetchError: request to http://x failed"),
+                ("WARNING: Retrying\nERROR: Could not find a version of x\nERROR: No matching distribution\n",
+                 "ERROR: Could not find a version of x"),
+                ("/usr/bin/python3: No module named pip\n", "/usr/bin/python3: No module named pip"), ("\n", "")):
+            self.assertEqual(packages.reason(output), reason)
+
+    def test_an_oracle_that_is_not_to_be_had_is_skipped_with_the_reason(self):
+        with tempfile.TemporaryDirectory() as folder:
+            offline = dict(os.environ, PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0",
+                           npm_config_registry="http://127.0.0.1:9/", npm_config_fetch_retries="0",
+                           npm_config_cache=folder)
+            text = os.path.join(ROOT, "tests", "text")
+            for command in ([os.path.join(text, "registry_pairs.py"), "qwen3", "--ridge", "cat", "--cache", folder],
+                            [os.path.join(text, "registry_pairs.py"), "tekken", "--ridge", "cat", "--cache", folder],
+                            [os.path.join(text, "template_oracle_test.py"), "cat", folder, "jinja2"]):
+                done = subprocess.run([sys.executable, *command], env=offline, capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (77, ""), done.stdout)
+                self.assertRegex(done.stdout, r"^skipped: .* cannot be had \([^)]*(Error|error|ERROR|pip)")
 
 
 class Dev(unittest.TestCase):
