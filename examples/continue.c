@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
 
     n = ridge_tokenize(model, argv[2], strlen(argv[2]), 1, 0, NULL, 0);
     if (n <= 0) return failed();
-    ids = malloc((size_t)n * sizeof *ids);
+    ids = (int32_t*)malloc((size_t)n * sizeof *ids);
     if (ids == NULL) return 1;
     ridge_tokenize(model, argv[2], strlen(argv[2]), 1, 0, ids, (size_t)n);
     if (ridge_prompt(context, 0, ids, (size_t)n) < 0) return failed();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the Debian package of a build, unpacks it into an empty root, and builds the example against
-# what is in there, with pkg-config and with CMake, as C99 and as C++20; runs it on a tiny model; looks
+# what is in there: with pkg-config as C99 and as C++20, and with CMake; runs each on a tiny model; looks
 # at manual, completions and exported symbols.
 #
 #   check_install.sh BUILD SOURCE
@@ -34,6 +34,7 @@ read -ra flags < <(pkg-config --cflags --libs ridge)
 example=$root/usr/share/doc/ridge/examples/continue.c
 [[ $(wc -l <"$example") -lt 80 ]] || bad "the example has 80 lines or more"
 gcc -std=c99 "${strict[@]}" "$example" "${flags[@]}" -o "$work/continue"
+g++ -std=c++20 "${strict[@]}" -x c++ "$example" -x none "${flags[@]}" -o "$work/continue_cpp"
 gcc -std=c99 "${strict[@]}" "${flags[@]}" -c "$source/tests/api/c99.c" -o "$work/c99.o"
 printf '#include <ridge/ridge.hpp>\n' >"$work/use.cpp"
 g++ -std=c++20 "${strict[@]}" "${flags[@]}" -c "$work/use.cpp" -o "$work/use.o"
@@ -51,7 +52,7 @@ cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root/usr" >"
 
 model=$source/models/tiny-f32.gguf
 want=$("$root/usr/bin/ridge" run "$model" -p 'Once upon a time' -n 40)
-for program in "$work/continue" "$work/cmake/build/continue"; do
+for program in "$work/continue" "$work/continue_cpp" "$work/cmake/build/continue"; do
     got=$("$program" "$model" 'Once upon a time' 40)
     [[ $got == "$want" ]] || bad "the example says '$got', ridge run '$want'"
 done
