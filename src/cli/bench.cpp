@@ -89,7 +89,7 @@ int bench(const BenchArgs& args) {
     const auto writer = bench_writer(args.output, args.steps);
     if (!writer) return complain(writer.error());
     if (args.models.empty())
-        return complain("give a model: a GGUF file, or the name of one in the model folder");
+        return refuse("give a model: a GGUF file, or the name of one in the model folder");
     for (const std::string& model : args.models)  // a misspelt last one should not cost the first
         if (const auto path = find_model(model); !path) return complain(path.error());
     Status done;

@@ -81,7 +81,7 @@ class Chat {
             if (code != 0 && !style_.terminal) return code;
             if (std::ferror(stdout) != 0) return 1;  // nobody reads any more
         }
-        return code;
+        return any_failed_ && !style_.terminal ? 1 : code;
     }
 
   private:
@@ -116,6 +116,10 @@ class Chat {
         show("\n");
         const std::string_view finish = a->finish;
         if (finish == "interrupt" && style_.terminal) chat_note(style_, "stopped");
+        if (!a->fits && finish == "length")
+            chat_note(style_,
+                      "the answer is cut off by -n and does not fit the grammar; a larger -n lets "
+                      "it end");
         if (finish == "context")
             chat_note(style_,
                       "the context is full, so the answer ends here; the next message "
@@ -152,13 +156,13 @@ class Chat {
         } else if (name == "/set") {
             set(rest);
         } else {
-            note(fmt::format("there is no command '{}'; /help lists them", name));
+            failed(fmt::format("there is no command '{}'; /help lists them", name));
         }
     }
 
     void file(const std::string& name, const std::string& path) {
         if (path.empty()) {
-            note(name + " needs the name of a file");
+            failed(name + " needs the name of a file");
             return;
         }
         const bool save = name == "/save";
@@ -168,7 +172,7 @@ class Chat {
         else if (Status loaded = session_.load(path); !loaded)
             whole = propagate(loaded);
         if (!whole) {
-            note(whole.error().message);
+            failed(whole.error().message);
             return;
         }
         const size_t turns = session_.turns();
@@ -209,13 +213,13 @@ class Chat {
             else
                 known = false;
             if (!known || !good) {
-                note(
+                failed(
                     "/set takes temp, top-k, top-p, min-p, seed or n and a number, or think and "
                     "on or off");
                 return;
             }
             if (const Status s = check_sampler_options(changed.options, UINT32_MAX); !s) {
-                note(s.error().message);
+                failed(s.error().message);
                 return;
             }
             args_.sampling = changed;
@@ -230,11 +234,16 @@ class Chat {
     }
 
     void note(const std::string& text) { chat_note(style_, text); }
+    void failed(const std::string& text) {
+        note(text);
+        any_failed_ = true;
+    }
 
     ChatArgs& args_;
     ChatSession& session_;
     const ChatStyle& style_;
     bool left_ = false;
+    bool any_failed_ = false;  // a command: what a script wanted saved is not
 };
 
 int chat(ChatArgs& args) {
@@ -251,8 +260,8 @@ int chat(ChatArgs& args) {
     if (!model) return complain(model.error());
     Model& m = **model;
     if (source.empty() && m.tokenizer().chat_template().empty())
-        return complain(m.file().path() +
-                        ": has no chat template (a base model?); give one with --template FILE, or "
+        return complain("'" + m.file().path() +
+                        "' has no chat template (a base model?); give one by --template FILE, or "
                         "continue text with 'ridge run'");
     auto prompt = ChatPrompt::create(m.tokenizer(), source);
     if (!prompt) return complain(prompt.error());
@@ -286,7 +295,7 @@ void add_chat(CLI::App& app, int& code) {
         ->check(CLI::Range(-1, 1 << 24));
     v->add_flag("--stats", a->stats, "tokens and speed of each answer, on standard error");
     a->sampling.seed = -1;  // as llama.cpp: another answer each time
-    add_sampling_options(*v, a->sampling);
+    add_sampling_options(*v, a->sampling, false);
     v->callback([a, &code] { code = chat(*a); });
 }
 

@@ -183,6 +183,7 @@ Result<ChatSession::Answer> ChatSession::ask(const std::string& message,
     emit(utf8.finish());
     a.decode_s = seconds_now() - ready;
     a.tokens = answered_.size();
+    a.fits = chooser->complete();
     messages_.push_back({{"role", "assistant"}, {"content", a.text}});
     if (!failed) return propagate(failed);
     return a;

@@ -20,6 +20,7 @@ class ChatSession {
     struct Answer {
         std::string text;
         const char* finish = "stop";  // "stop", "length", "interrupt", "context"
+        bool fits = true;             // is it a whole text of the grammar?
         size_t dropped_turns = 0;     // that the model no longer sees since this answer
         size_t prompt_tokens = 0;     // all that it sees, of which
         size_t computed_tokens = 0;   // were computed for this answer

@@ -31,12 +31,17 @@ std::string harmless(std::string_view text) {
 
 int complain(const std::string& message) {
     std::fflush(stdout);
-    fmt::print(stderr, "ridge: {}\n", harmless(message));
+    std::fputs(("ridge: " + harmless(message) + "\n").c_str(), stderr);  // fmt throws if it is shut
     return 1;
 }
 
 int complain(const Error& error) {
     return complain(error.message);
+}
+
+int refuse(const std::string& message) {
+    complain(message);
+    return 2;
 }
 
 CLI::Option* add_model_option(CLI::App& verb, std::string& model) {
@@ -87,6 +92,9 @@ std::string model_folder() {
 }
 
 Result<std::string> find_model(const std::string& name) {
+    if (name.empty())  // "$MODEL" of a script that never set it
+        return fail(ErrorCode::invalid_argument,
+                    "the model's name is empty; give the path of a GGUF file");
     std::error_code error;
     if (fs::exists(name, error)) return name;
     const std::string folder = model_folder();

@@ -10,12 +10,14 @@
 
 namespace ridge::cli {
 
-// Prints "ridge: MESSAGE" to standard error; returns the exit code 1.
 // Control characters as \xNN: what a file says (a template's raise_exception) must not reach the
 // terminal as an escape sequence. Line ends and tabs stay.
 std::string harmless(std::string_view text);
+// Prints "ridge: MESSAGE" to standard error; returns the exit code 1.
 int complain(const Error& error);
 int complain(const std::string& message);
+// The same for a command line that cannot be meant: returns the exit code 2.
+int refuse(const std::string& message);
 
 // Options that every verb which runs a model takes.
 struct EngineArgs {

@@ -59,7 +59,7 @@ int run(EmbedArgs& a) {
         if (!text) return complain(text.error());
         a.texts.push_back(std::move(*text));
     }
-    if (a.texts.empty()) return complain("give the text by -p TEXT (or several), or by -f FILE");
+    if (a.texts.empty()) return refuse("give the text by -p TEXT (or several), or by -f FILE");
     auto options = model_options(a.engine);
     if (!options) return complain(options.error());
     options->hidden = true;

@@ -223,7 +223,7 @@ void print_model(const Json& j, const Inspection& in) {
 
 int inspect(const InspectArgs& a) {
     if (a.engine.model.empty() && !a.cpu)
-        return complain(
+        return refuse(
             "give a model: a GGUF file, or the name of one in the model folder; "
             "--cpu alone looks at the machine");
     Json out = Json::object();
@@ -254,10 +254,10 @@ int inspect(const InspectArgs& a) {
 void add_inspect(CLI::App& app, int& code) {
     auto a = std::make_shared<InspectArgs>();
     CLI::App* v = app.add_subcommand("inspect", "What a model is, needs and costs; this machine");
-    add_model_option(*v, a->engine.model)->required(false);
+    CLI::Option* model = add_model_option(*v, a->engine.model)->required(false);
     add_engine_options(*v, a->engine, false);
-    v->add_flag("--tensors", a->tensors, "list every tensor");
-    v->add_flag("--steps", a->steps, "the lowered steps of a layer");
+    v->add_flag("--tensors", a->tensors, "list every tensor")->needs(model);
+    v->add_flag("--steps", a->steps, "the lowered steps of a layer")->needs(model);
     v->add_flag("--cpu", a->cpu, "this machine's features, and the kernel for each weight type");
     v->add_flag("--json", a->json, "print one JSON object");
     v->callback([a, &code] { code = inspect(*a); });

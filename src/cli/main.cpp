@@ -1,33 +1,39 @@
 // ridge: one program, one verb a file.
-#include <fmt/format.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include "cli/bench_cases.hpp"
 #include "cli/common.hpp"
-#include "cli/names.hpp"
 #include "cli/sampling_options.hpp"
+#include "cli/usage.hpp"
 #include "cli/verbs.hpp"
 
 namespace {
 
+constexpr const char* not_written = "the output could not be written";
+
+// Closed by a caller (>&-), a standard stream's number would be the next file's that is opened:
+// what is printed would go into a model. These can neither be read nor written the way they are
+// meant.
+void keep_standard_streams() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::fcntl(fd, F_GETFD) == -1)
+            (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int run_verb(int argc, char** argv) {
-    CLI::App app{"ridge runs language models on small machines"};
+    CLI::App app{"ridge runs language models on small machines", "ridge"};
+    app.formatter(ridge::cli::help_formatter());
     app.require_subcommand(1);
     app.set_version_flag("--version", "ridge " RIDGE_VERSION);
-    app.failure_message([](const CLI::App*, const CLI::Error& e) {
-        const std::string_view what = e.what();
-        return fmt::format(
-            "ridge: {}; 'ridge --help' and 'ridge VERB --help' list what there is\n",
-            what == "--model is required" ? "give a model, in its place or by -m" : what);
-    });
     int code = 0;
     ridge::cli::add_run(app, code);
     ridge::cli::add_chat(app, code);
@@ -42,27 +48,24 @@ int run_verb(int argc, char** argv) {
     ridge::cli::add_sim(app, code);
     ridge::cli::add_export(app, code);
     ridge::cli::add_manual(app, code);
+    ridge::cli::add_help(app, code);
+    for (CLI::App* verb : app.get_subcommands({})) verb->group("Verbs");  // CLI11: "Subcommands"
     ridge::cli::rename_bench_options(argc, argv);
     ridge::cli::rename_sampling_options(argc, argv);
-    if (argc > 1 && argv[1][0] != '-') {
-        std::vector<std::string> verbs;
-        for (const CLI::App* verb : app.get_subcommands({})) verbs.push_back(verb->get_name());
-        if (std::find(verbs.begin(), verbs.end(), argv[1]) == verbs.end()) {
-            const std::string near = ridge::cli::nearest_name(argv[1], verbs);
-            ridge::cli::complain(fmt::format("there is no verb '{}'{}; the verbs are {}", argv[1],
-                                             near.empty() ? "" : " (did you mean '" + near + "'?)",
-                                             fmt::join(verbs, ", ")));
-            return 2;
-        }
-    }
+    if (argc > 1 && argv[1][0] != '-' && ridge::cli::find_verb(app, argv[1]) == nullptr)
+        return ridge::cli::refuse(ridge::cli::unknown_verb(app, argv[1]));
     try {
         app.parse(argc, argv);
+    } catch (const CLI::Success& asked) {  // --help and --version
+        std::ostringstream text;
+        app.exit(asked, text, text);
+        std::fputs(text.str().c_str(), stdout);
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? 0 : 2;  // help and version are no errors
+        return ridge::cli::refuse(ridge::cli::explain(app, e));
     }
     // For every verb: output that did not arrive is an error.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        return ridge::cli::complain("the output could not be written");
+        return ridge::cli::complain(not_written);
     return code;
 }
 
@@ -94,6 +97,7 @@ void on_terminate() {
 }
 
 int main(int argc, char** argv) {
+    keep_standard_streams();
     std::set_terminate(on_terminate);
     struct sigaction action = {};
     action.sa_handler = ridge_on_bus_error;
@@ -102,8 +106,8 @@ int main(int argc, char** argv) {
         return run_verb(argc, argv);
     } catch (const std::bad_alloc&) {
         std::fputs(no_memory, stderr);
-    } catch (const std::exception& e) {  // the output could not be written, for one
-        std::fprintf(stderr, "ridge: %s\n", e.what());
+    } catch (const std::exception& e) {  // fmt's own, where standard output takes no more
+        return ridge::cli::complain(std::ferror(stdout) != 0 ? not_written : e.what());
     }
     return 1;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/common.hpp"
+#include "cli/usage.hpp"
 #include "cli/verbs.hpp"
 
 namespace ridge::cli {
@@ -37,7 +38,7 @@ std::vector<Verb> verbs_of(const CLI::App& app) {
             f.about = o->get_description();
             std::replace(f.about.begin(), f.about.end(), '\n', ' ');
             f.takes_value = o->get_items_expected_max() > 0;
-            if (o->get_positional()) verb.positionals.push_back(o->get_name(true));
+            if (o->get_positional()) verb.positionals.push_back(place_name(*o));
             if (!f.names.empty()) verb.flags.push_back(f);
         }
         all.push_back(verb);
@@ -152,8 +153,8 @@ void print_manual(const CLI::App& app) {
         ".SH ENVIRONMENT\n.TP\n\\fBRIDGE_MODELS\\fR\nfolder in which models are looked for "
         "(~/.cache/ridge)\n.TP\n\\fBRIDGE_KERNELS\\fR\nkernel set to use: avx512, avx2, ref\n"
         ".SH EXIT STATUS\n0 success, 1 failure (one sentence on standard error), 2 a command "
-        "line that ridge does not understand, 130 stopped by Ctrl\\-C, 143 by SIGTERM, "
-        "129 by SIGHUP\n");
+        "line that ridge does not understand or whose options do not go together, 130 stopped by "
+        "Ctrl\\-C, 143 by SIGTERM, 129 by SIGHUP\n");
 }
 
 }  // namespace

@@ -78,12 +78,12 @@ void print(const PerplexityArgs& a, const Model& m, const Score& s) {
 }
 
 int perplexity(PerplexityArgs& a) {
-    if (a.text.empty() == a.ids.empty())
-        return complain("give a text file or --ids FILE, one of the two");
+    if (a.text.empty() && a.ids.empty())
+        return refuse("give a text file or --ids FILE, one of the two");
     a.score.bos = !a.no_bos;
     a.score.first = a.first < 0 ? a.score.window / 2 : static_cast<uint32_t>(a.first);
     if (a.kld && a.engine.activations == "f32")
-        return complain("--kld compares with --activations f32; leave that option out");
+        return refuse("--kld compares with --activations f32; leave that option out");
     auto options = model_options(a.engine);
     if (!options) return complain(options.error());
     options->chunk = 64;
@@ -125,8 +125,9 @@ void add_perplexity(CLI::App& app, int& code) {
     auto a = std::make_shared<PerplexityArgs>();
     CLI::App* v = app.add_subcommand("perplexity", "How well a model predicts a text");
     add_engine_options(*v, a->engine);
-    v->add_option("text", a->text, "text file");
-    v->add_option("--ids", a->ids, "token ids instead: a JSON list, or {\"ids\": [...]}");
+    CLI::Option* text = v->add_option("text", a->text, "text file");
+    v->add_option("--ids", a->ids, "token ids instead: a JSON list, or {\"ids\": [...]}")
+        ->excludes(text);
     v->add_flag(
         "--kld", a->kld,
         "compare with the same weights and f32 activations and cache, position by position");

@@ -18,26 +18,48 @@ struct QuantizeArgs {
     bool dry_run = false;
 };
 
+// "576 columns, Q6_K needs multiples of 256"
+std::string misfit(const QuantizeReport::Tensor& t) {
+    return fmt::format("{} columns, {} needs multiples of {}", t.columns, name(t.wanted),
+                       info(t.wanted).block);
+}
+
+// "; WHICH: misfit, so TYPE" for each way in which a tensor did not get the type it was to have.
+std::string misfits(const QuantizeReport& r) {
+    std::string text;
+    std::vector<bool> told(r.tensors.size(), false);
+    for (size_t i = 0; i < r.tensors.size(); ++i) {
+        const auto& t = r.tensors[i];
+        if (told[i] || t.wanted == t.to) continue;
+        size_t same = 0;
+        for (size_t j = i; j < r.tensors.size(); ++j) {
+            const auto& other = r.tensors[j];
+            if (other.wanted != t.wanted || other.to != t.to || other.columns != t.columns)
+                continue;
+            told[j] = true;
+            ++same;
+        }
+        text += fmt::format(
+            "; {}: {}, so {}",
+            same == 1 ? t.name : fmt::format("{} of {} tensors", same, r.tensors.size()), misfit(t),
+            name(t.to));
+    }
+    return text;
+}
+
 void print(const QuantizeArgs& a, const QuantizeReport& r) {
     if (a.dry_run)
         for (const auto& t : r.tensors)
             fmt::print("{:40} {:>6} -> {:6}{}{}\n", t.name, name(t.from), name(t.to),
-                       t.fallback ? " (its rows do not fit the type)" : "",
+                       t.wanted != t.to ? " (" + misfit(t) + ")" : "",
                        t.weighted ? " (by importance)" : "");
-    size_t fallbacks = 0, weighted = 0;
-    for (const auto& t : r.tensors) {
-        fallbacks += t.fallback ? 1 : 0;
-        weighted += t.weighted ? 1 : 0;
-    }
+    size_t weighted = 0;
+    for (const auto& t : r.tensors) weighted += t.weighted ? 1 : 0;
     fmt::print("{}: {:.1f} MB, {:.2f} bits a weight ({:.1f} MB before)", a.dry_run ? a.in : a.out,
                static_cast<double>(r.bytes_out) / 1e6,
                static_cast<double>(r.bytes_out) * 8.0 / static_cast<double>(r.weights),
                static_cast<double>(r.bytes_in) / 1e6);
-    if (fallbacks > 0)
-        fmt::print(
-            "; {} of {} tensors have rows that the type's block does not divide and took "
-            "another",
-            fallbacks, r.tensors.size());
+    fmt::print("{}", misfits(r));
     if (!a.options.importance.empty()) fmt::print("; {} weighted by importance", weighted);
     fmt::print("\n");
 }

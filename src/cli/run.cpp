@@ -1,6 +1,7 @@
 // ridge run: continue a prompt, or answer it in the model's chat format.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -35,6 +36,7 @@ struct Answer {
     std::vector<int32_t> ids;
     std::vector<Logprobs> logprobs;  // of each id, where they were asked for
     const char* finish = "length";   // "stop" (end token or stop string), "length", "interrupt"
+    bool fits = true;                // is it a whole text of the grammar?
     double load_s = 0, prefill_s = 0, decode_s = 0;
     uint32_t prompt_tokens = 0;
 };
@@ -72,6 +74,11 @@ class StopFilter {
 
 Result<std::vector<int32_t>> prompt_ids(const Model& model, const RunArgs& args) {
     if (!args.chat) return model.tokenizer().encode(args.prompt, true, false);
+    if (model.tokenizer().chat_template().empty())
+        return fail(ErrorCode::unsupported,
+                    "'" + model.file().path() +
+                        "' has no chat template (a base model?); continue text without --chat, or "
+                        "give a template to 'ridge chat --template FILE'");
     RIDGE_ASSIGN(const ChatPrompt chat, ChatPrompt::create(model.tokenizer()));
     if (chat.own_format() || args.stats)
         fmt::print(stderr, "chat format: {}\n", chat.description());
@@ -128,6 +135,7 @@ Result<Answer> generate(Model& model, Context& context, const RunArgs& args,
         RIDGE_TRY(context.pass({&row, 1}));
     }
     a.decode_s = seconds_now() - ready;
+    a.fits = chooser.complete();
     bool hit = false;
     std::string tail = stops.push(utf8.finish(), hit);
     emit(tail + stops.rest());
@@ -191,27 +199,37 @@ Status read_prompt(RunArgs& args) {
     return {};
 }
 
-int run_board(const RunArgs& a) {
-    if (a.chat || !a.stop.empty() || a.sampling.options.temperature > 0 || a.stats)
-        return complain(
-            "with --board, text is continued greedily: --chat, --stop, --temp and --stats "
-            "are for this machine");
-    if (a.n < 0) return complain("with --board, give -n the number of tokens; the board has no -1");
+// The first option given that run_on_board() knows nothing of; empty: none.
+std::string not_for_boards(const CLI::App& verb, const RunArgs& args) {
+    constexpr std::string_view known[] = {"--model", "--prompt",          "--file",  "--tokens",
+                                          "--json",  "--ignore-eos",      "--board", "--profile",
+                                          "--set",   "--calibration-text"};
+    for (const CLI::Option* o : verb.get_options()) {
+        const std::string name = o->get_name();
+        const bool greedy = name == "--temp" && args.sampling.options.temperature <= 0;
+        if (o->count() > 0 && !greedy &&
+            std::find(std::begin(known), std::end(known), name) == std::end(known))
+            return name;
+    }
+    return {};
+}
+
+int run_board(const RunArgs& a, const CLI::App& verb) {
+    if (const std::string option = not_for_boards(verb, a); !option.empty())
+        return refuse("with --board, text is continued greedily by the board's firmware; " +
+                      option + " is for this machine");
+    if (a.n < 0) return refuse("with --board, give -n the number of tokens; the board has no -1");
     return run_on_board({a.board, a.engine.model, a.prompt, a.profile, a.calibration, a.set,
                          static_cast<uint32_t>(a.n), a.json, a.ignore_eos});
 }
 
-int run(RunArgs& args) {
+int run(RunArgs& args, const CLI::App& verb) {
     if (const Status s = read_prompt(args); !s) return complain(s.error());
-    if (!args.board.empty()) return run_board(args);
-    if (!args.profile.empty() || !args.set.empty() || !args.calibration.empty())
-        return complain(
-            "--profile, --set and --calibration-text belong to a simulated board; name it with "
-            "--board");
+    if (!args.board.empty()) return run_board(args, verb);
     for (const std::string& s : args.stop)
-        if (s.empty()) return complain("a stop string must not be empty");
+        if (s.empty()) return refuse("a stop string must not be empty");
     if (args.sampling.logprobs > 0 && !args.json)
-        return complain("--logprobs are part of the JSON object that --json prints; add --json");
+        return refuse("--logprobs are part of the JSON object that --json prints; add --json");
     auto options = model_options(args.engine);
     if (!options) return complain(options.error());
     const double begin = seconds_now();
@@ -226,10 +244,10 @@ int run(RunArgs& args) {
     const auto ids = prompt_ids(m, args);
     if (!ids) return complain(ids.error());
     if (ids->empty()) return complain("the prompt is empty; give one with -p TEXT or -f FILE");
-    if (args.prompt.empty() && !args.chat)
-        fmt::print(stderr,
-                   "ridge: the prompt is empty (-p TEXT, -f FILE), so the text begins from the "
-                   "BOS token alone\n");
+    if (args.prompt.empty())
+        fmt::print(stderr, "ridge: the prompt is empty (-p TEXT, -f FILE), so {}\n",
+                   args.chat ? "an empty message is answered"
+                             : "the text begins from the BOS token alone");
     if (ids->size() > (*context)->context())
         return complain(
             fmt::format("the prompt has {} tokens, the context {}; make it larger with "
@@ -245,6 +263,11 @@ int run(RunArgs& args) {
     else
         fmt::print("\n");
     std::fflush(stdout);
+    if (!answer->fits && std::string_view(answer->finish) == "length")
+        fmt::print(stderr,
+                   "ridge: the answer is cut off after {} tokens and does not fit the grammar; a "
+                   "larger -n or -c lets it end\n",
+                   answer->ids.size());
     if (args.stats) print_stats(m, **context, *answer);
     if (answer->ids.size() > 16 && answer->decode_s > 0) {
         profile.record_decode((*context)->threads_decode(),
@@ -261,29 +284,31 @@ void add_run(CLI::App& app, int& code) {
     auto a = std::make_shared<RunArgs>();
     CLI::App* v = app.add_subcommand("run", "Continue a prompt, or answer it with --chat");
     add_engine_options(*v, a->engine);
-    v->add_option("-p,--prompt", a->prompt, "the prompt");
-    v->add_option("-f,--file", a->prompt_file,
-                  "read the prompt from a file (- for standard input)");
+    CLI::Option* prompt = v->add_option("-p,--prompt", a->prompt, "the prompt");
+    v->add_option("-f,--file", a->prompt_file, "read the prompt from a file (- for standard input)")
+        ->excludes(prompt);
     v->add_option("-n,--tokens", a->n,
                   "tokens to generate at most; -1 = until the model ends or the context is full")
         ->check(CLI::Range(-2, 1 << 24));  // -2 is llama.cpp's "until the context is full"
-    v->add_flag("--chat", a->chat, "apply the model's chat format");
-    v->add_option("--system", a->system, "system message (with --chat)");
+    CLI::Option* chat = v->add_flag("--chat", a->chat, "apply the model's chat format");
+    v->add_option("--system", a->system, "system message")->needs(chat);
     a->sampling.options.temperature = 0.0f;  // unlike llama.cpp: greedy unless asked
     add_sampling_options(*v, a->sampling);
     v->add_option("--stop", a->stop, "end at this text (may be repeated)")->allow_extra_args(false);
     v->add_flag("--ignore-eos", a->ignore_eos, "go on past the end token");
     v->add_flag("--json", a->json, "one JSON object instead of a stream");
     v->add_flag("--stats", a->stats, "speed and share of this machine's roofs, on standard error");
-    v->add_option(
+    CLI::Option* board = v->add_option(
         "--board", a->board,
         "run on a simulated board instead; with firmware here: " + boards_with_firmware());
-    v->add_option("--profile", a->profile, "with --board: a profile of its costs");
-    v->add_option("--set", a->set, "with --board: KEY=VALUE, one number of its board file")
-        ->allow_extra_args(false);
+    v->add_option("--profile", a->profile, "a profile of the board's costs")->needs(board);
+    v->add_option("--set", a->set, "KEY=VALUE, one number of the board file")
+        ->allow_extra_args(false)
+        ->needs(board);
     v->add_option("--calibration-text", a->calibration,
-                  "with --board: prompts, one a line, from which ranges are taken");
-    v->callback([a, &code] { code = run(*a); });
+                  "prompts, one a line, from which the board's ranges are taken")
+        ->needs(board);
+    v->callback([a, v, &code] { code = run(*a, *v); });
 }
 
 }  // namespace ridge::cli

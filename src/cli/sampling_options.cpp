@@ -102,7 +102,7 @@ void rename_sampling_options(int argc, char** argv) {
         if (std::string_view(argv[i]) == "-jf") argv[i] = schema_file;
 }
 
-void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
+void add_sampling_options(CLI::App& verb, SamplingArgs& a, bool logprobs) {
     constexpr const char* group = "Sampling";
     SamplerOptions& o = a.options;
     const auto add = [&](const char* names, auto& value, const char* what) {
@@ -139,14 +139,16 @@ void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
                     "TOKEN+BIAS or TOKEN-BIAS, for example 15043-inf (may be repeated)")
         ->allow_extra_args(false)
         ->group(group);
-    verb.add_option_function<std::string>(
-            "--samplers",
-            [&a](const std::string& names) {
-                a.samplers = names;
-                a.ordered = true;
-            },
-            "stages in order: penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature")
-        ->group(group);
+    CLI::Option* names =
+        verb.add_option_function<std::string>(
+                "--samplers",
+                [&a](const std::string& text) {
+                    a.samplers = text;
+                    a.ordered = true;
+                },
+                "stages in order: "
+                "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature")
+            ->group(group);
     verb.add_option_function<std::string>(
             "--sampler-seq,--sampling-seq",
             [&a](const std::string& letters) {
@@ -154,10 +156,12 @@ void add_sampling_options(CLI::App& verb, SamplingArgs& a) {
                 a.lettered = true;
             },
             "the same by letters: edskypmxt")
-        ->group(group);
-    add("--logprobs,--n-probs", a.logprobs,
-        "log-probabilities of the chosen token and of the n best, with --json; 0 = none")
-        ->check(CLI::Range(0u, 1000u));
+        ->group(group)
+        ->excludes(names);
+    if (logprobs)
+        add("--logprobs,--n-probs", a.logprobs,
+            "log-probabilities of the chosen token and of the n best, with --json; 0 = none")
+            ->check(CLI::Range(0u, 1000u));
     // Left empty by mistake ("$(cat FILE)"), a grammar must not mean that there is none.
     const CLI::Validator given(
         [](const std::string& text) {

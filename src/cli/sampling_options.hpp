@@ -25,8 +25,8 @@ struct SamplingArgs {
 // llama.cpp's -jf becomes --json-schema-file, which CLI11 can read.
 void rename_sampling_options(int argc, char** argv);
 
-// Adds them to a verb, with the defaults that `args` has.
-void add_sampling_options(CLI::App& verb, SamplingArgs& args);
+// Adds them to a verb, with the defaults that `args` has; --logprobs where the verb reports them.
+void add_sampling_options(CLI::App& verb, SamplingArgs& args, bool logprobs = true);
 
 // Errors: what an option says is no number, no stage, out of range, no grammar; each named.
 Result<TokenChooser> make_chooser(const SamplingArgs& args, const Model& model, bool ends = true);

@@ -16,6 +16,7 @@ namespace ridge::cli {
 namespace {
 
 constexpr const char* plain_board = "rv32";
+constexpr const char* no_firmware = "give a firmware file (ELF): ridge sim FIRMWARE [options]";
 constexpr int exit_not_ended = 1, exit_races = 3;
 
 struct SimArgs {
@@ -108,6 +109,13 @@ int run_board(const SimArgs& a, const rv32::ElfFile& elf, sim::Board board) {
 
 int simulate(const SimArgs& a) {
     if (a.board == plain_board && !a.list) {
+        if (!a.flash.empty() || !a.profile.empty() || !a.set.empty() || !a.trace.empty() ||
+            !a.json.empty() || a.at != 0)
+            return refuse(fmt::format(
+                "board '{}' has no flash, costs, units or clock: --flash, --profile, --set, --at, "
+                "--trace and --json are for the others",
+                plain_board));
+        if (a.firmware.empty()) return refuse(no_firmware);
         const auto elf = rv32::read_elf(a.firmware);
         return elf ? run_plain(a, *elf) : complain(elf.error());
     }
@@ -116,7 +124,7 @@ int simulate(const SimArgs& a) {
     auto board = open_board(a.board, a.profile, a.set);
     if (!board) return complain(board.error());
     if (a.list) return list_values(*board);
-    if (a.firmware.empty()) return complain("sim needs a firmware file (ELF)");
+    if (a.firmware.empty()) return refuse(no_firmware);
     const auto elf = rv32::read_elf(a.firmware);
     if (!elf) return complain(elf.error());
     for (const std::string& out : {a.trace, a.json})
@@ -139,10 +147,12 @@ void add_sim(CLI::App& app, int& code) {
     v->add_option("--profile", a->profile, "costs: a profile of the board file");
     v->add_option("--set", a->set, "KEY=VALUE: one number of the board file; may repeat");
     v->add_flag("--list", a->list, "print the board's numbers with their basis, and stop");
-    v->add_option("--at", a->at, "stop at this cycle and print what every unit is doing");
-    v->add_option("--cycles", a->cycles, "stop after so many cycles");
-    v->add_option("--trace", a->trace, "write who was busy when (JSON, opens in Perfetto)");
-    v->add_option("--json", a->json, "write the counters as JSON");
+    CLI::Option* at =
+        v->add_option("--at", a->at, "stop at this cycle and print what every unit is doing");
+    v->add_option("--cycles", a->cycles, "stop after so many cycles")->excludes(at);
+    v->add_option("--trace", a->trace, "write who was busy when (JSON, opens in Perfetto)")
+        ->excludes(at);
+    v->add_option("--json", a->json, "write the counters as JSON")->excludes(at);
     v->add_option("--gdb", a->gdb, "wait for gdb on this local port; 0 takes a free one")
         ->check(CLI::Range(0, 65535));
     v->add_flag("-q,--quiet", a->quiet, "print the UART's text alone");

@@ -82,13 +82,15 @@ void add_tokenize(CLI::App& app, int& code) {
     auto a = std::make_shared<TokenizeArgs>();
     CLI::App* v = app.add_subcommand("tokenize", "Text to token ids, or back");
     add_model_option(*v, a->model);
-    v->add_option("text,-p,--prompt", a->text, "the text (also -p TEXT)");
-    v->add_option("-f,--file", a->file, "read the text from a file (- for standard input)");
+    CLI::Option* text = v->add_option("text,-p,--prompt", a->text, "the text (also -p TEXT)");
+    v->add_option("-f,--file", a->file, "read the text from a file (- for standard input)")
+        ->excludes(text);
     v->add_flag("--no-special", a->no_special,
                 "leave control tokens in the text as text, and add none");
     v->add_flag("--no-bos", a->no_bos, "add no BOS or EOS, but take control tokens in the text");
-    v->add_flag("--decode", a->decode, "the text is a list of ids: print what they stand for");
-    v->add_flag("--json", a->json, "print {\"ids\": [...]}");
+    CLI::Option* decode =
+        v->add_flag("--decode", a->decode, "the text is a list of ids: print what they stand for");
+    v->add_flag("--json", a->json, "print {\"ids\": [...]}")->excludes(decode);
     v->callback([a, &code] { code = tokenize(*a); });
 }
 

@@ -168,7 +168,7 @@ std::vector<PlannedTensor> plan_quantization(const GgufFile& file, const QuantTa
     std::vector<size_t> by_layer;
     for (const TensorInfo& tensor : file.tensors()) {
         by_layer.push_back(out.size());
-        out.push_back({&tensor, tensor.type, false});
+        out.push_back({&tensor, tensor.type, tensor.type});
     }
     // Places among the tensors of a kind are counted by layer, in whatever order the file has them.
     std::stable_sort(by_layer.begin(), by_layer.end(), [&](size_t a, size_t b) {
@@ -190,10 +190,8 @@ std::vector<PlannedTensor> plan_quantization(const GgufFile& file, const QuantTa
             else if (kind == Kind::ffn_down)
                 type = ffn_down_type(target.target, type, shape, i_ffn_down++);
         }
-        while (!divides(type, *t.from)) {
-            type = fallback_of(type);
-            t.fallback = true;
-        }
+        t.wanted = type;
+        while (!divides(type, *t.from)) type = fallback_of(type);
         t.type = type;
     }
     return out;

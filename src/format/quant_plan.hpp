@@ -46,7 +46,7 @@ std::string quant_targets();
 struct PlannedTensor {
     const TensorInfo* from;
     DType type;
-    bool fallback;  // not the type that the rules wanted: its block does not divide the rows
+    DType wanted;  // by the rules; another than `type` where its block does not divide the rows
 };
 
 // The tensors of `file`, in its order, and their types. `pure` gives every matrix the target's main

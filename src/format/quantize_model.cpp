@@ -69,7 +69,7 @@ Result<Job> prepare(const std::string& in, const QuantizeOptions& options) {
                                     gguf::quoted(t.from->name), in, name(t.from->type)));
         RIDGE_ASSIGN(const float* weighted, importance_of(job, *t.from));
         const bool changes = t.type != t.from->type;
-        job.report.tensors.push_back({t.from->name, t.from->type, t.type, t.fallback,
+        job.report.tensors.push_back({t.from->name, t.from->type, t.type, t.wanted, t.from->dims[0],
                                       changes && is_quantized(t.type) && weighted != nullptr});
         job.report.bytes_in += t.from->bytes;
         job.report.bytes_out += row_bytes(t.type, t.from->dims[0]) * t.from->rows();

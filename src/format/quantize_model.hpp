@@ -26,7 +26,9 @@ struct QuantizeReport {
     struct Tensor {
         std::string name;
         DType from, to;
-        bool fallback, weighted;
+        DType wanted;  // another than `to` where its block does not divide the columns
+        uint64_t columns;
+        bool weighted;
     };
     std::vector<Tensor> tensors;
     uint64_t bytes_in = 0, bytes_out = 0;  // of tensors

@@ -155,7 +155,7 @@ template <typename Has>
 Result<ChatFormat> detect(std::string_view source, std::string_view where, Has has) {
     if (source.empty()) {
         return fail(ErrorCode::unsupported,
-                    fmt::format("{}: has no chat template (a base model?); run it without a chat "
+                    fmt::format("'{}' has no chat template (a base model?); run it without a chat "
                                 "format, or use a model with one that ridge has: {}",
                                 where, kSupported));
     }

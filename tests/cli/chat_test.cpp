@@ -157,7 +157,7 @@ TEST(Chat, CommandsSayWhatIsWrong) {
     const auto r = chat("/what\n/save\n/save /nowhere/x\n/load " + bad + "\n/load " + tiny +
                             "\n/set temp hot\n/set temp -1\n/set n 5\n/help\n",
                         {});
-    EXPECT_EQ(r.code, 0);
+    EXPECT_EQ(r.code, 1);
     EXPECT_EQ(r.out, "");
     for (const char* part :
          {"there is no command '/what'", "/save needs the name of a file",
@@ -165,6 +165,26 @@ TEST(Chat, CommandsSayWhatIsWrong) {
           "/set takes temp", "temp", "n 5,", "/reset               begin"})
         EXPECT_THAT(r.err, HasSubstr(part));
     for (const auto& line : {"/help", "/bye"}) EXPECT_THAT(r.err, HasSubstr(line));
+}
+
+// A script that wanted something saved learns that it was not; what comes after is still done.
+TEST(Chat, ACommandThatFailsIsInTheExitCode) {
+    for (const char* command :
+         {"/what", "/save /nowhere/x", "/load /nowhere/x", "/load", "/set n x"}) {
+        const auto r = chat(std::string(command) + "\nOnce\n", {"-n", "4"});
+        EXPECT_EQ(r.code, 1) << command;
+        EXPECT_EQ(lines_of(r.out), 1u) << command;
+        EXPECT_TRUE(test::is_one_complaint(r.err)) << r.err;
+    }
+    EXPECT_EQ(chat("/set n 4\n/help\n/system\nOnce\n/reset\n/bye\n").code, 0);
+}
+
+TEST(Chat, AnAnswerThatIsCutOffInsideAGrammarIsSaid) {
+    const auto cut = chat("Once\n", {"-n", "3", "--grammar", "root ::= [a-z]{40}"});
+    EXPECT_EQ(cut.code, 0);
+    EXPECT_THAT(cut.err, HasSubstr("does not fit the grammar"));
+    EXPECT_EQ(chat("Once\n", {"-n", "3", "--grammar", "root ::= \"a\""}).err, "");
+    EXPECT_EQ(chat("Once\n", {"-n", "3"}).err, "");
 }
 
 TEST(Chat, TemplatesThatCannotBeUsedAreNamed) {
@@ -178,7 +198,7 @@ TEST(Chat, TemplatesThatCannotBeUsedAreNamed) {
         EXPECT_TRUE(test::is_one_complaint(r.err)) << r.err;
         EXPECT_THAT(r.err, HasSubstr(part));
     };
-    expect({}, "has no chat template");
+    expect({}, "tiny-q8_0.gguf' has no chat template");
     expect({"--template", dir.write("a.jinja", "x\n {% include 'b' %}")}, "line 2, column 5");
     expect({"--template", dir.write("b.jinja", "{{ raise_exception('not today') }}")}, "not today");
     expect({"--template", dir.write("c.jinja", "{{ messages[0].what.x }}")}, "line 1, column 21");

@@ -58,7 +58,6 @@ TEST_F(Embed, LinesAndMistakes) {
     EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 2);
     EXPECT_EQ(std::count(r.out.begin(), r.out.end(), ' '), 2 * 31);
     for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
-             {"embed", model_},
              {"embed", model_, "-f", dir_.file("absent")},
              {"embed", model_, "-p", std::string(500, 'x'), "-c", "8"},
              {"embed", dir_.file("absent.gguf"), "-p", "a"}}) {
@@ -66,6 +65,9 @@ TEST_F(Embed, LinesAndMistakes) {
         EXPECT_EQ(bad.code, 1) << bad.out;
         EXPECT_TRUE(test::is_one_complaint(bad.err)) << bad.err;
     }
+    const auto none = test::run_cli(RIDGE_CLI, {"embed", model_});
+    EXPECT_EQ(none.code, 2);
+    EXPECT_TRUE(test::is_one_complaint(none.err)) << none.err;
 }
 
 }  // namespace

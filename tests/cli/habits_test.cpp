@@ -44,7 +44,7 @@ TEST(Habits, TokensWithoutEnd) {
         EXPECT_EQ(r.code, 0) << r.err;
         EXPECT_EQ(r.out, plain.out) << n;
     }
-    expect_complaint("run " + tiny + " -p Once -n -3", "not in range");
+    expect_complaint("run " + tiny + " -p Once -n -3", "--tokens takes -2 to ");
 }
 
 TEST(Habits, TextToTokenizeInItsPlace) {

@@ -37,7 +37,8 @@ TEST_F(QuantizeVerb, WritesAModelThatRuns) {
     const auto r = run({in_, out, "q4_k_m"});
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_NE(r.out.find("bits a weight"), std::string::npos) << r.out;
-    EXPECT_NE(r.out.find("2 of "), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("320 columns, Q4_K needs multiples of 256, so Q5_0"), std::string::npos)
+        << r.out;
     EXPECT_EQ(r.err, "");
     const auto answer = test::run_cli(RIDGE_CLI, {"run", out, "-p", "a", "-n", "4"});
     EXPECT_EQ(answer.code, 0) << answer.err;
@@ -49,6 +50,24 @@ TEST_F(QuantizeVerb, DryRunListsAndWritesNothing) {
     EXPECT_NE(r.out.find("blk.1.ffn_down.weight"), std::string::npos);
     EXPECT_NE(r.out.find("Q8_0"), std::string::npos);  // ffn_down: 320 columns
     EXPECT_FALSE(std::filesystem::exists(dir_.file("out.gguf")));
+}
+
+// Q4_0's mix wants Q6_K for a tied head: where that block does not divide, Q6_K is what is named.
+TEST_F(QuantizeVerb, TheTypeThatDidNotFitIsNamed) {
+    ShapeConfig c;
+    c.name = "odd";
+    c.embedding_length = 288;
+    c.feed_forward_length = 320;
+    c.key_length = 32;
+    c.tied = true;
+    const std::string odd = test::write_model(dir_, c);
+    const auto r = run({odd, dir_.file("out.gguf"), "Q4_0", "--dry-run"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_NE(r.out.find("(288 columns, Q6_K needs multiples of 256)"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("; token_embd.weight: 288 columns, Q6_K needs multiples of 256, so Q8_0"),
+              std::string::npos)
+        << r.out;
+    EXPECT_EQ(r.out.find("Q4_0 needs"), std::string::npos) << r.out;
 }
 
 // The finished file is renamed to its name: onto /dev/full, that would be the end of the device.

@@ -86,7 +86,7 @@ TEST_F(RunBadFiles, MissingWithANearMiss) {
     expect_bad_model(dir_.file("smol-modle.gguf"),
                      {"smol-modle.gguf", "did you mean", "smol-model.gguf"});
     expect_bad_model(dir_.file("quite-different.gguf"), {"quite-different.gguf"});
-    expect_bad_model("", {});
+    expect_bad_model("", {"the model's name is empty"});
     // By name, in the model folder.
     expect_complaint(run({"smol-mode", "-p", "x"},
                          {.timeout_s = 10, .environment = {{"RIDGE_MODELS", dir_.path()}}}),
@@ -169,7 +169,9 @@ TEST(Run, StopStrings) {
     EXPECT_EQ(with({"--stop", "\x01no"})["text"], all);
     // The beginning of a stop string at the very end is text.
     EXPECT_EQ(with({"--stop", all.substr(all.size() - 3) + "\x01"})["text"], all);
-    expect_complaint(run({tiny, "-p", "x", "--stop", ""}), {"stop string"});
+    const CliRun empty = run({tiny, "-p", "x", "--stop", ""});
+    EXPECT_EQ(empty.code, 2);
+    EXPECT_NE(empty.err.find("stop string"), std::string::npos) << empty.err;
 }
 
 TEST(Run, SeedsDecideTheText) {
@@ -204,7 +206,8 @@ TEST(Run, BadOptions) {
     expect_complaint(run({tiny, "-p", "x", "--kernels", "mmx"}), {"mmx", "ref"});
     expect_complaint(run({tiny, "-p", "x", "--cache-type", "q2"}), {"q2", "bf16"});
     expect_complaint(run({tiny, "-p", "x", "--activations", "int1"}), {"int1", "f32"});
-    expect_complaint(run({tiny, "-p", "x", "--chat"}), {"chat"});
+    expect_complaint(run({tiny, "-p", "x", "--chat"}),
+                     {"tiny-q8_0.gguf' has no chat template", "--template FILE"});
     for (const auto& args : {std::vector<std::string>{"run", tiny, "--no-such-option"},
                              {"fly"},
                              {},
@@ -245,6 +248,26 @@ TEST(Run, AFullDiskIsReported) {
                      RIDGE_TEST_DATA "/text/northanger.txt"),
               1);
     EXPECT_EQ(status("run " + tiny + " -p a -n 3"), 1);
+    // Help, too, and with the same words; a closed output is no other case.
+    for (const char* verb : {"--help", "run --help", "--version", "help", "help run", "manual",
+                             "completion bash", "completion zsh", "completion fish"})
+        for (const char* where : {">/dev/full", ">&-"}) {
+            const CliRun r =
+                test::run_cli("/bin/sh", {"-c", std::string(RIDGE_CLI) + " " + verb + " " + where});
+            EXPECT_EQ(r.code, 1) << verb << where;
+            EXPECT_EQ(r.err, "ridge: the output could not be written\n") << verb << where;
+        }
+}
+
+// The next file that is opened would take the number of a closed standard output.
+TEST(Run, AClosedOutputIsNoOtherFile) {
+    const test::TempDir dir;
+    const std::string out = dir.file("o.gguf"), same = dir.file("same.gguf");
+    const std::string command =
+        std::string(RIDGE_CLI) + " quantize '" + tiny + "' '" + out + "' F16 --allow-requantize";
+    EXPECT_EQ(test::run_cli("/bin/sh", {"-c", command + " >&- 2>&-"}).code, 1);
+    EXPECT_EQ(ridge({"quantize", tiny, same, "F16", "--allow-requantize"}).code, 0);
+    EXPECT_EQ(test::read_file(out), test::read_file(same));
 }
 
 TEST(Run, AClosedPipeEndsIt) {

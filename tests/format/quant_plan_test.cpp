@@ -88,7 +88,7 @@ TEST(QuantPlan, PureGivesOneTypeWhereRowsAllow) {
             EXPECT_EQ(t.type, DType::q5_0);
         else
             EXPECT_EQ(t.type, DType::q4_k);
-        EXPECT_EQ(t.fallback, t.type == DType::q5_0);
+        EXPECT_EQ(t.wanted != t.type, t.type == DType::q5_0);
     }
 }
 

@@ -143,7 +143,28 @@ TEST(SamplingCli, LogProbabilitiesOfTheGreedyTokenAreTheBest) {
         for (const json& b : l.at("best")) share += std::exp(b.at("logprob").get<double>());
         EXPECT_LE(share, 1.0 + 1e-6);
     }
-    expect_complaint({"--logprobs", "3"}, {"--json"});
+    const CliRun alone = run({"--logprobs", "3"});
+    EXPECT_EQ(alone.code, 2);
+    EXPECT_NE(alone.err.find("add --json"), std::string::npos) << alone.err;
+}
+
+TEST(SamplingCli, AnAnswerThatIsCutOffInsideAGrammarIsSaid) {
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{}, {"--json"}}) {
+        std::vector<std::string> args = {"run", tiny, "-p",        "Once",
+                                         "-n",  "3",  "--grammar", "root ::= [a-z]{40}"};
+        args.insert(args.end(), more.begin(), more.end());
+        const CliRun r = test::run_cli(RIDGE_CLI, args);
+        EXPECT_EQ(r.code, 0);
+        EXPECT_TRUE(test::is_one_complaint(r.err)) << r.err;
+        EXPECT_NE(r.err.find("does not fit the grammar"), std::string::npos) << r.err;
+        if (!more.empty()) {
+            EXPECT_EQ(json::parse(r.out).at("finish"), "length");
+        }
+    }
+    EXPECT_EQ(run({"--grammar", "root ::= [a-z]{40}"}).err, "");
+    EXPECT_EQ(run({"--stop", "a", "--grammar", "root ::= [a-z]{40}"}).err, "");  // asked for
+    EXPECT_EQ(run({}).err, "");
 }
 
 TEST(SamplingCli, WhatIsWrongIsNamed) {
