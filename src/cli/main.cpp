@@ -20,9 +20,8 @@ namespace {
 
 constexpr const char* not_written = "the output could not be written";
 
-// Closed by a caller (>&-), a standard stream's number would be the next file's that is opened:
-// what is printed would go into a model. These can neither be read nor written the way they are
-// meant.
+// Closed by a caller (<&-, >&-), a standard stream's number would be the next file's that is
+// opened: a model would be read as text. What is opened here refuses what the stream is for.
 void keep_standard_streams() {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::fcntl(fd, F_GETFD) == -1)

@@ -50,6 +50,8 @@ TEST(Usage, InputThatWouldBeIgnoredIsRefused) {
     expect_refusal("perplexity " + tiny + " /nowhere --ids /nowhere",
                    "give TEXT or --ids, not both: ridge perplexity MODEL [TEXT] [options]");
     expect_refusal("perplexity " + tiny, "give a text file or --ids FILE, one of the two");
+    expect_refusal("perplexity " + tiny + " /nowhere --kld --activations f32",
+                   "--kld compares with --activations f32; leave that option out");
     expect_refusal("inspect --cpu --tensors",
                    "--tensors needs MODEL: ridge inspect [MODEL] [options]");
     expect_refusal("chat " + tiny + " --logprobs 3",
