@@ -8,6 +8,7 @@
 
 #include "cli/common.hpp"
 #include "cli/names.hpp"
+#include "cli/verbs.hpp"
 
 namespace ridge::cli {
 namespace {

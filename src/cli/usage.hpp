@@ -24,7 +24,4 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error);
 // The same for a first argument that names no verb.
 std::string unknown_verb(const CLI::App& app, const std::string& name);
 
-// ridge help [VERB].
-void add_help(CLI::App& app, int& code);
-
 }  // namespace ridge::cli

@@ -18,5 +18,6 @@ void add_inspect(CLI::App& app, int& code);
 void add_sim(CLI::App& app, int& code);
 void add_export(CLI::App& app, int& code);
 void add_manual(CLI::App& app, int& code);
+void add_help(CLI::App& app, int& code);  // usage.cpp
 
 }  // namespace ridge::cli
