@@ -237,7 +237,7 @@ TEST(Chat, SaveReplacesSavedChatsAlone) {
     const auto r = chat("/save " + model + "\n/save " + link + "\n/save " + notes + "\n/save " +
                             empty + "\n/system new\n/save " + empty + "\n",
                         {}, "marked.jinja", model);
-    EXPECT_EQ(r.code, 0);
+    EXPECT_EQ(r.code, 1);
     for (const auto& path : {model, link})
         EXPECT_THAT(r.err, HasSubstr("'" + path + "' is a file that is read"));
     EXPECT_THAT(r.err, HasSubstr("'" + notes + "' is there and is no saved chat; give another"));
