@@ -139,8 +139,8 @@ class Explainer {
         return fmt::format("{} takes a number, not '{}'{}", named(name), value, see_help());
     }
 
-    std::string wrong_value()
-        const {  // "NAME: Value 9 not in range 1 to 2", "NAME: x not in {a,b}"
+    // "NAME: Value 9 not in range 1 to 2", "NAME: x not in {a,b}"
+    std::string wrong_value() const {
         const std::string name = before(": ");
         std::string rest = what_.substr(std::min(what_.size(), name.size() + 2));
         for (const std::string_view mark : {" not in range ", " not in "}) {
